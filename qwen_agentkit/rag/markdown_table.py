@@ -1,0 +1,61 @@
+"""The one writer of Markdown tables: every parser that finds a table gives it to `markdown_table`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+_LINE_BREAKS = re.compile(r"\s*[\r\n\v\f\x85\u2028\u2029]+\s*")
+_UNIT_SEPARATOR = "\x1f"
+_NEEDS_CLEANING = re.compile(r"[|\r\n\v\f\x85\u2028\u2029]")
+
+
+def markdown_table(rows: Iterable[Sequence[str | None]]) -> str:
+    r"""Writes rows of cells as a Markdown (GFM) table; the first row is its header.
+
+    Args:
+        rows: Cells as text; None is an empty cell. Shorter rows are filled with empty cells on the right.
+
+    Returns:
+        One line a row, without a line break at the end; '' when there is no row or no column. `|` inside a cell is
+        written `\|`, line breaks inside a cell become one space, outer spaces of a cell are dropped.
+    """
+    table = [["" if cell is None else cell.strip() for cell in row] for row in rows]
+    width = max((len(row) for row in table), default=0)
+    if width == 0:
+        return ""
+    lines = [_line(row if len(row) == width else row + [""] * (width - len(row))) for row in table]
+    lines.insert(1, "|" + " --- |" * width)
+    return "\n".join(lines)
+
+
+def cell_text(text: str) -> str:
+    r"""Text as it stands in a cell of a Markdown table: on one line, `|` written `\|`."""
+    return _LINE_BREAKS.sub(" ", text.strip()).replace("|", r"\|")
+
+
+def without_blank_edges(rows: Iterable[Sequence[str | None]]) -> list[list[str]]:
+    """Rows without the blank rows and blank columns around (and the blank rows between) what is written.
+
+    Args:
+        rows: Cells as text; None is an empty cell.
+
+    Returns:
+        Rows of equal length; blank columns between written ones stay, so that columns keep their order and number.
+    """
+    table = [["" if cell is None else cell for cell in row] for row in rows]
+    table = [row for row in table if any(cell and not cell.isspace() for cell in row)]
+    if not table:
+        return []
+    width = max(map(len, table))
+    table = [row + [""] * (width - len(row)) for row in table]
+    written = [column for column in range(width) if any(row[column].strip() for row in table)]
+    first, last = written[0], written[-1] + 1
+    return [row[first:last] for row in table]
+
+
+def _line(cells: list[str]) -> str:
+    joined = _UNIT_SEPARATOR.join(cells)
+    if _NEEDS_CLEANING.search(joined) or joined.count(_UNIT_SEPARATOR) != len(cells) - 1:
+        return "| " + " | ".join(cell_text(cell) for cell in cells) + " |"
+    return "| " + joined.replace(_UNIT_SEPARATOR, " | ") + " |"
