@@ -1,0 +1,157 @@
+"""What one run carries through every layer: id, cancel token, limits, usage, event sink, state.
+
+The context lives in a `contextvars` variable. `Agent.run` enters it for each step of the run, the tool pool
+enters a copy for each tool, so `current_run()` answers rightly anywhere inside, in any thread of the run.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import itertools
+import threading
+import time
+import uuid
+from asyncio import AbstractEventLoop
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from qwen_agentkit.cancel import CancelToken
+from qwen_agentkit.events import Event, UsageReported, WarningRaised
+from qwen_agentkit.limits import LimitLedger, RunLimits, Usage
+from qwen_agentkit.log import logger
+
+_current: contextvars.ContextVar[RunContext | None] = contextvars.ContextVar("qwen_agentkit_run", default=None)
+
+
+def current_run() -> RunContext | None:
+    """The run that this code works for, None outside of any."""
+    return _current.get()
+
+
+class RunContext:
+    """One run of one agent.
+
+    Args:
+        agent: Name of the agent.
+        parent: The run that starts this one; limits, state, sink and loop are shared with it.
+        cancel: A token from outside. The run has a token of its own that follows it and the parent's.
+        limits: Bounds for this run and all it starts.
+        sink: Called with each event, in the thread where it happens.
+        loop: The asyncio loop of the caller, where async tools run.
+
+    Attributes:
+        run_id: A fresh id.
+        cancel: The run's own `CancelToken`.
+        ledger: Counts against the limits.
+        usage: What this run and all it started have used.
+        state: A dict shared by the whole run tree; keys are `module.name` of who owns the value.
+    """
+
+    def __init__(
+        self,
+        agent: str | None = None,
+        parent: RunContext | None = None,
+        cancel: CancelToken | None = None,
+        limits: RunLimits | None = None,
+        sink: Callable[[Event], None] | None = None,
+        loop: AbstractEventLoop | None = None,
+    ) -> None:
+        self.run_id = f"run_{uuid.uuid4().hex[:12]}"
+        self.agent = agent
+        self.parent = parent
+        self.cancel = CancelToken(parent.cancel if parent else None)
+        self._unlink_outside = cancel.on_cancel(lambda: self._follow(cancel)) if cancel is not None else None
+        if parent is None:
+            self.ledger = LimitLedger(limits)
+        else:
+            self.ledger = LimitLedger(limits, parent.ledger) if limits is not None else parent.ledger
+        self.usage = Usage()
+        self._lock = threading.Lock()
+        self.state: dict[str, Any] = parent.state if parent else {}
+        self.sink = sink if sink is not None else (parent.sink if parent else None)
+        self.loop = loop if loop is not None else (parent.loop if parent else None)
+        self._seq: Iterator[int] = parent._seq if parent else itertools.count(1)
+
+    def _follow(self, token: CancelToken) -> None:
+        self.cancel.cancel(token.reason or "cancelled")
+
+    @property
+    def limits(self) -> RunLimits:
+        return self.ledger.limits
+
+    @property
+    def root(self) -> RunContext:
+        run = self
+        while run.parent is not None:
+            run = run.parent
+        return run
+
+    def emit(self, event_class: type[Event], **fields: Any) -> None:
+        """Hands an event of this run to whoever listens; costs nothing when nobody does."""
+        if self.sink is None:
+            return
+        self.sink(
+            event_class(
+                run_id=self.run_id,
+                parent_run_id=self.parent.run_id if self.parent else None,
+                agent=self.agent,
+                seq=next(self._seq),
+                time=time.time(),
+                **fields,
+            )
+        )
+
+    def warn(self, message: str, **details: Any) -> None:
+        """Logs something that was survived, and tells the listeners."""
+        logger.warning(message)
+        self.emit(WarningRaised, message=message, details=details)
+
+    def reserve_model_call(self) -> None:
+        """To be called before each request to a model.
+
+        Raises:
+            RunCancelled: The run was cancelled.
+            RunLimitExceeded: A limit of the run is reached.
+        """
+        self.cancel.raise_if_cancelled()
+        self.ledger.reserve("model_calls")
+        self._count(Usage(model_calls=1))
+
+    def reserve_tool_call(self) -> None:
+        """To be called before each tool call; raises as `reserve_model_call`."""
+        self.cancel.raise_if_cancelled()
+        self.ledger.reserve("tool_calls")
+        self._count(Usage(tool_calls=1))
+
+    def record_usage(self, model: str, usage: Usage) -> None:
+        """Adds what one finished model call used, and reports it as an event."""
+        self.ledger.record(usage)
+        self._count(
+            Usage(
+                usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens, usage.reasoning_tokens, usage.cost
+            )
+        )
+        self.emit(UsageReported, model=model, usage=usage.to_dict())
+
+    def _count(self, usage: Usage) -> None:
+        run: RunContext | None = self
+        while run is not None:
+            with run._lock:
+                run.usage.add(usage)
+            run = run.parent
+
+    def enter(self) -> contextvars.Context:
+        """A copy of the current context in which this run is the current one; use it with `context.run`."""
+        context = contextvars.copy_context()
+        context.run(_current.set, self)
+        return context
+
+    def close(self) -> None:
+        """Takes the run off the tokens it follows."""
+        self.cancel.detach()
+        if self._unlink_outside is not None:
+            self._unlink_outside()
+
+    def __deepcopy__(self, memo: dict[int, object]) -> RunContext:
+        # Like its token, a run is an identity; it may be reached from kwargs that a program deepcopies.
+        return self
