@@ -1,0 +1,84 @@
+"""Packaging of qwen_agentkit."""
+
+import re
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+ROOT = Path(__file__).resolve().parent
+
+# Read as text, so that building needs none of the dependencies.
+VERSION = re.search(r'^__version__ = "(.+)"$', (ROOT / "qwen_agentkit/version.py").read_text("utf-8"), re.M).group(1)
+
+# Every package that the base install imports, and no other. All of them come as wheels on Linux.
+INSTALL_REQUIRES = [
+    # chat models
+    "openai>=1.40",
+    "dashscope>=1.20",
+    "json5>=0.9",
+    "json-repair>=0.30",
+    "tenacity>=8.2",
+    "tiktoken>=0.7",
+    # documents
+    "charset-normalizer>=3.3",
+    "lxml>=5.2",
+    "pdfminer.six>=20240706",
+    "pypdfium2>=4.30",
+    "python-calamine>=0.3",
+    "python-pptx>=1.0",
+    # search
+    "jieba>=0.42.1",
+    "PyStemmer>=2.2",
+    "rank-bm25>=0.2.2",
+    "tantivy>=0.22",
+    # command line
+    "rich>=13.7",
+    "typer>=0.12",
+]
+
+EXTRAS = {
+    # answers of models kept on disk
+    "cache": ["diskcache>=5.6"],
+}
+EXTRAS["all"] = sorted({package for packages in EXTRAS.values() for package in packages})
+# The suite of tests, with what it writes its sample documents with. Under 150 MB and two minutes.
+EXTRAS["test"] = [
+    *EXTRAS["all"],
+    "hypothesis>=6.100",
+    "jsonschema>=4.21",
+    "openpyxl>=3.1",
+    "pydantic>=2.7",
+    "pytest>=8.2",
+    "pytest-timeout>=2.3",
+    "python-docx>=1.1",
+    "reportlab>=4.2",
+]
+# What a developer runs besides: linters, the type checker, the floors.
+EXTRAS["dev"] = [*EXTRAS["test"], "import-linter>=2.0", "mypy>=1.11", "pre-commit>=3.7", "ruff>=0.6"]
+
+setup(
+    name="qwen-agentkit",
+    version=VERSION,
+    description="Agents that chat, call tools, read documents and talk in groups; programs written for Qwen-Agent run.",
+    long_description=(ROOT / "README.md").read_text("utf-8"),
+    long_description_content_type="text/markdown",
+    license="Apache-2.0",
+    license_files=["LICENSE"],
+    python_requires=">=3.11",
+    packages=find_packages(include=["qwen_agentkit", "qwen_agentkit.*"]),
+    package_data={"qwen_agentkit": ["py.typed"]},
+    install_requires=INSTALL_REQUIRES,
+    extras_require=EXTRAS,
+    entry_points={"console_scripts": ["qwen-agentkit = qwen_agentkit.cli:main"]},
+    classifiers=[
+        "Development Status :: 4 - Beta",
+        "Intended Audience :: Developers",
+        "Operating System :: POSIX :: Linux",
+        "Programming Language :: Python :: 3",
+        "Programming Language :: Python :: 3.11",
+        "Programming Language :: Python :: 3.12",
+        "Programming Language :: Python :: 3.13",
+        "Topic :: Scientific/Engineering :: Artificial Intelligence",
+        "Typing :: Typed",
+    ],
+)
