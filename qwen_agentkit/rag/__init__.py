@@ -1,0 +1,1 @@
+"""Documents: reading, chunking, the index and search."""
