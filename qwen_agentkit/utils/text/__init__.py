@@ -1,0 +1,1 @@
+"""Text: index terms, sentences, ranking of small sets, quotes, answers made of quotes."""
