@@ -13,6 +13,7 @@ import time
 import uuid
 from asyncio import AbstractEventLoop
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from qwen_agentkit.cancel import CancelToken
@@ -21,6 +22,18 @@ from qwen_agentkit.limits import LimitLedger, RunLimits, Usage
 from qwen_agentkit.log import logger
 
 _current: contextvars.ContextVar[RunContext | None] = contextvars.ContextVar("qwen_agentkit_run", default=None)
+
+
+@dataclass(frozen=True)
+class Reader:
+    """What a reader of a run asks for: where events go, and which loop async tools run on."""
+
+    sink: Callable[[Event], None] | None = None
+    loop: AbstractEventLoop | None = None
+
+
+# Set around a call of `Agent.run` by `arun` and `run_events`; taken by the outermost run that starts inside.
+reader: contextvars.ContextVar[Reader | None] = contextvars.ContextVar("qwen_agentkit_reader", default=None)
 
 
 def current_run() -> RunContext | None:
@@ -71,6 +84,9 @@ class RunContext:
         self.sink = sink if sink is not None else (parent.sink if parent else None)
         self.loop = loop if loop is not None else (parent.loop if parent else None)
         self._seq: Iterator[int] = parent._seq if parent else itertools.count(1)
+        self._own: dict[str, Any] = {}
+        # child run id -> what it yielded last; see `announced`
+        self._child_yields: dict[str, list[Any]] = {}
 
     def _follow(self, token: CancelToken) -> None:
         self.cancel.cancel(token.reason or "cancelled")
@@ -105,6 +121,21 @@ class RunContext:
         """Logs something that was survived, and tells the listeners."""
         logger.warning(message)
         self.emit(WarningRaised, message=message, details=details)
+
+    def own(self, key: str, make: Callable[[], Any]) -> Any:
+        """A value of this run alone (not of the tree), made by `make()` at first use."""
+        with self._lock:
+            if key not in self._own:
+                self._own[key] = make()
+            return self._own[key]
+
+    def note_child_yield(self, child: RunContext, messages: list[Any]) -> None:
+        """Remembers what a sub-agent's run yielded last, whose events were emitted under its own name."""
+        self._child_yields[child.run_id] = messages
+
+    def announced(self, message: Any) -> bool:
+        """Whether this very message came from a sub-agent, so that its growth is not told of twice."""
+        return any(message is other for messages in self._child_yields.values() for other in messages)
 
     def reserve_model_call(self) -> None:
         """To be called before each request to a model.
@@ -144,6 +175,7 @@ class RunContext:
         """A copy of the current context in which this run is the current one; use it with `context.run`."""
         context = contextvars.copy_context()
         context.run(_current.set, self)
+        context.run(reader.set, None)
         return context
 
     def close(self) -> None:
