@@ -72,6 +72,7 @@ class RunContext:
         self.run_id = f"run_{uuid.uuid4().hex[:12]}"
         self.agent = agent
         self.parent = parent
+        self.own_limits = limits
         self.cancel = CancelToken(parent.cancel if parent else None)
         self._unlink_outside = cancel.on_cancel(lambda: self._follow(cancel)) if cancel is not None else None
         if parent is None:

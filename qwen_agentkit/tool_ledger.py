@@ -54,12 +54,14 @@ class ToolLedger:
             self._calls.append(_Call(call_id or _new_id(), name, arguments, by_message=False, by_tool=True))
             return self._calls[-1].call_id, True
 
-    def finish(self, call_id: str, outcome: str) -> None:
-        """A tool ended with that outcome and was told of."""
+    def finish(self, call_id: str, outcome: str) -> bool:
+        """A call ended with that outcome. False when its end was told of before (a tool that timed out)."""
         with self._lock:
             call = self._find(call_id)
-            if call is not None:
-                call.outcome = outcome
+            if call is None or call.outcome is not None:
+                return False
+            call.outcome = outcome
+            return True
 
     def outcome(self, call_id: str | None) -> str | None:
         """How a call ended, None while it runs or when it is not known."""
