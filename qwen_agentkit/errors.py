@@ -9,6 +9,7 @@
     │   ├── DamagedFile
     │   ├── LimitExceededInFile
     │   └── EmptyDocument      (a scan with no text layer, a file without content)
+    ├── ToolArgumentsError     a model's arguments do not fit a tool's parameters (also a ValueError)
     ├── KeyNotExistsError      `storage` has nothing under that key (also a ValueError)
     ├── RunLimitExceeded       a limit of the run was reached with on_limit="raise": .which .partial
     ├── RunCancelled           the run's cancel token was set; agents end normally, direct model calls raise it
@@ -86,6 +87,10 @@ class LimitExceededInFile(DocParserError):
 
 class EmptyDocument(DocParserError):
     """There is no text in the document (a scan without a text layer, an empty file)."""
+
+
+class ToolArgumentsError(QwenAgentKitError, ValueError):
+    """A model's arguments do not fit a tool's parameters; the text is one line, made to be sent to the model."""
 
 
 class KeyNotExistsError(QwenAgentKitError, ValueError):
