@@ -74,11 +74,8 @@ def parameters_problem(parameters: Any) -> str | None:
     if isinstance(parameters, Sequence) and not isinstance(parameters, (str, bytes)):
         names: set[str] = set()
         for position, parameter in enumerate(parameters):
-            if (
-                not isinstance(parameter, Mapping)
-                or not isinstance(parameter.get("name"), str)
-                or not parameter["name"]
-            ):
+            name = parameter.get("name") if isinstance(parameter, Mapping) else None
+            if not isinstance(name, str) or not name:
                 return f"parameters[{position}] is a dict with 'name', 'type' and 'description', not {parameter!r}"
             if name in names:
                 return f"parameters[{position}]: the name {name!r} is there twice"
