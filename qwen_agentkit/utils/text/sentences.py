@@ -38,8 +38,8 @@ def split_sentences(text: str) -> list[tuple[int, int]]:
     """The sentences of `text` as (start, end), in order, without the blanks around them.
 
     A sentence ends at ``。！？；``, at ``! ?`` and ``.`` before a blank, at a blank line, and where the next line
-    begins an item, a heading or a table row. It does not end within 3.14, an address, e.g., an initial, or an abbreviation; a
-    single line break is a wrapped line.
+    begins an item, a heading or a table row. It does not end within 3.14, an address, e.g., an initial, or an
+    abbreviation; a single line break is a wrapped line.
     """
     spans: list[tuple[int, int]] = []
     start = 0
