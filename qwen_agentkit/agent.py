@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import asyncio
 import copy
-import inspect
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from qwen_agentkit import run_context
@@ -31,6 +30,7 @@ from qwen_agentkit.snapshots import Snapshots
 from qwen_agentkit.system_message import with_system_message
 from qwen_agentkit.utils.generate_cfg import merge_generate_cfgs
 from qwen_agentkit.utils.language import detect_language
+from qwen_agentkit.utils.signatures import declared
 
 if TYPE_CHECKING:
     from qwen_agentkit.llm.base import BaseChatModel
@@ -110,8 +110,8 @@ class Agent(ABC):
             kwargs["lang"] = detect_language(conversation)
         conversation = with_system_message(conversation, self.system_message)
         asked = run_context.reader.get() or Reader()
-        run = RunContext(self.name, current_run(), cancel, limits, asked.sink, asked.loop)
-        kwargs = _declared(type(self)._run, kwargs)
+        run = RunContext(self.name, current_run(), cancel, limits, asked.sink, asked.loop, kwargs["lang"])
+        kwargs = declared(type(self)._run, kwargs)
         return drive(
             run,
             lambda: self._run(conversation, **kwargs),
@@ -122,10 +122,8 @@ class Agent(ABC):
 
     def run_nonstream(self, messages: Sequence[Message | dict], **kwargs: Any) -> list[Message] | list[dict]:
         """The last yield of `run`; [] when nothing was yielded."""
-        response: list[Any] = []
-        for response in self.run(messages, **kwargs):
-            pass
-        return response
+        last: deque[list[Any]] = deque(self.run(messages, **kwargs), maxlen=1)
+        return last[0] if last else []
 
     async def arun(self, messages: Sequence[Message | dict], **kwargs: Any) -> AsyncIterator[list[Any]]:
         """`run` for asyncio: the same yields, made in a worker thread; async tools run on the caller's loop.
@@ -285,20 +283,6 @@ class BasicAgent(Agent):
         if seed is not None:
             settings["seed"] = seed
         yield from self._call_llm(messages, extra_generate_cfg=settings)
-
-
-@lru_cache(maxsize=256)
-def _parameters(function: Callable) -> frozenset[str] | None:
-    """The names a `_run` declares; None when it takes any."""
-    parameters = inspect.signature(function).parameters.values()
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
-        return None
-    return frozenset(parameter.name for parameter in parameters)
-
-
-def _declared(function: Callable, kwargs: dict[str, Any]) -> dict[str, Any]:
-    names = _parameters(function)
-    return kwargs if names is None else {key: value for key, value in kwargs.items() if key in names}
 
 
 def _close_history(response: list[Message]) -> list[Message]:

@@ -51,6 +51,7 @@ class RunContext:
         limits: Bounds for this run and all it starts.
         sink: Called with each event, in the thread where it happens.
         loop: The asyncio loop of the caller, where async tools run.
+        lang: Language of the run's prompts, `zh` or `en`.
 
     Attributes:
         run_id: A fresh id.
@@ -68,6 +69,7 @@ class RunContext:
         limits: RunLimits | None = None,
         sink: Callable[[Event], None] | None = None,
         loop: AbstractEventLoop | None = None,
+        lang: str = "en",
     ) -> None:
         self.run_id = f"run_{uuid.uuid4().hex[:12]}"
         self.agent = agent
@@ -84,6 +86,7 @@ class RunContext:
         self.state: dict[str, Any] = parent.state if parent else {}
         self.sink = sink if sink is not None else (parent.sink if parent else None)
         self.loop = loop if loop is not None else (parent.loop if parent else None)
+        self.lang = lang
         self._seq: Iterator[int] = parent._seq if parent else itertools.count(1)
         self._own: dict[str, Any] = {}
         # child run id -> what it yielded last; see `announced`
@@ -159,9 +162,7 @@ class RunContext:
         """Adds what one finished model call used, and reports it as an event."""
         self.ledger.record(usage)
         self._count(
-            Usage(
-                usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens, usage.reasoning_tokens, usage.cost
-            )
+            Usage(usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens, usage.reasoning_tokens, usage.cost)
         )
         self.emit(UsageReported, model=model, usage=usage.to_dict())
 

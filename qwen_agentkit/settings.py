@@ -72,7 +72,7 @@ def __getattr__(name: str) -> Any:
                 return read(text)
             except (ValueError, SyntaxError) as error:
                 raise ValueError(
-                    f"Environment variable {prefix + name}={text!r} cannot be used: {error}. The default is {default!r}."
+                    f"Environment variable {prefix + name}={text!r} cannot be used: {error}. Default: {default!r}."
                 ) from None
     return list(default) if isinstance(default, list) else default
 

@@ -20,6 +20,7 @@ from qwen_agentkit.events import (
 from qwen_agentkit.run_context import RunContext
 from qwen_agentkit.schema import ASSISTANT, FUNCTION, Message
 from qwen_agentkit.tool_ledger import tool_ledger
+from qwen_agentkit.utils.message_text import text_of
 
 
 class Snapshots:
@@ -94,7 +95,7 @@ class Snapshots:
     def _emit_change(self, index: int, last: Message | None, message: Message) -> None:
         run, message_id = self._run, self._id(index)
         if last is not None and (
-            not _grew(_text(last), _text(message))
+            not _grew(text_of(last), text_of(message))
             or not _grew(last.reasoning_content or "", message.reasoning_content or "")
             or (last.function_call is not None and last.function_call != message.function_call)
             or last.role != message.role
@@ -110,7 +111,7 @@ class Snapshots:
         thought = (message.reasoning_content or "")[len(last.reasoning_content or "") if last else 0 :]
         if thought:
             run.emit(ReasoningDelta, message_id=message_id, text=thought)
-        text = _text(message)[len(_text(last)) if last else 0 :]
+        text = text_of(message)[len(text_of(last)) if last else 0 :]
         if text:
             run.emit(TextDelta, message_id=message_id, text=text)
         call = message.function_call
@@ -130,9 +131,3 @@ class Snapshots:
 
 def _grew(before: str, after: str) -> bool:
     return after.startswith(before)
-
-
-def _text(message: Message) -> str:
-    if isinstance(message.content, str):
-        return message.content
-    return "".join(item.text or "" for item in message.content)

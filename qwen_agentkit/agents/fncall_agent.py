@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from qwen_agentkit import events, settings
+from qwen_agentkit import settings
 from qwen_agentkit.agent import Agent
 from qwen_agentkit.agents.loop.limit import closing_request, limit_answer, model_call_limit
 from qwen_agentkit.agents.loop.tool_round import ToolCall, run_calls
@@ -85,7 +85,7 @@ class FnCallAgent(Agent):
             calls = self._tool_calls(output)
             if not calls:
                 break
-            for _ in self._run_tools(calls, conversation, lang, kwargs):
+            for _ in self._run_tools(calls, conversation, kwargs):
                 yield response + _results(calls)
             response, conversation = response + _results(calls), conversation + _results(calls)
             yield response
@@ -141,11 +141,9 @@ class FnCallAgent(Agent):
             calls.append(ToolCall(call_id, name or "", arguments if arguments is not None else "{}"))
         return calls
 
-    def _run_tools(
-        self, calls: list[ToolCall], conversation: list[Message], lang: str, kwargs: dict[str, Any]
-    ) -> Iterator[None]:
+    def _run_tools(self, calls: list[ToolCall], conversation: list[Message], kwargs: dict[str, Any]) -> Iterator[None]:
         def execute(call: ToolCall) -> str | list[ContentItem]:
-            return self._call_tool(call.name, call.arguments, messages=conversation, lang=lang, **kwargs)
+            return self._call_tool(call.name, call.arguments, messages=conversation, **kwargs)
 
         yield from run_calls(calls, self.function_map, execute)
 

@@ -30,6 +30,7 @@ from qwen_agentkit.schema import ContentItem
 from qwen_agentkit.tool_ledger import tool_ledger
 from qwen_agentkit.tools.results import to_content
 from qwen_agentkit.utils.background_loop import background_loop
+from qwen_agentkit.utils.signatures import declared
 
 # The id of the call that this thread works on; the loop sets it before `Agent._call_tool`, whose signature,
 # which programs override, has no place for it.
@@ -63,8 +64,8 @@ def call_tool(
     attempts = 1 + max(0, getattr(tool, "retries", 0))
     for attempt in range(1, attempts + 1):
         try:
-            result = call.complete(tool.call(arguments, **kwargs))
-            return call.finish(events.OK, to_content(result, tool))
+            result = call.complete(tool.call(arguments, **declared(type(tool).call, kwargs)))
+            return call.finish(events.OK, to_content(result, tool, run.lang if run is not None else "en"))
         except (RunCancelled, RunLimitExceeded) as error:
             call.finish(events.CANCELLED, one_line(error))
             raise
