@@ -40,40 +40,32 @@ def lay_out(rows: Iterable[Iterable[Cell]], *, max_cells: int = 2_000_000) -> li
         Rows of equal length.
     """
     grid: list[list[str]] = []
-    spans: list[list[tuple[int, int]]] = []  # per row: (first column, width) of cells wider than one column
-    above: dict[int, tuple[str, int]] = {}  # column -> text and number of further rows that it fills
+    spans: list[list[tuple[int, int]]] = []  # per row: first column and width of cells wider than one column
+    above: dict[int, tuple[str, int]] = {}  # column -> text that stands there in this row and in how many more
     used = 0
     for cells in rows:
         line: list[str] = []
         wide: list[tuple[int, int]] = []
-        further: dict[int, tuple[str, int]] = {}
-
-        def take_from_above(line: list[str] = line, further: dict[int, tuple[str, int]] = further) -> None:
-            while len(line) in above:
-                text, left = above.pop(len(line))
-                if left > 1:
-                    further[len(line)] = (text, left - 1)
-                line.append(text)
-
+        below: dict[int, tuple[str, int]] = {}
         for cell in cells:
-            take_from_above()
-            width = min(max(cell.columns, 1), MAX_COLUMN_SPAN)
+            _take_from_above(line, above, below)
+            columns = min(max(cell.columns, 1), MAX_COLUMN_SPAN)
             height = min(max(cell.rows, 1), MAX_ROW_SPAN)
-            if used + len(line) + width > max_cells:
-                width = height = 1
+            if used + len(line) + columns > max_cells:
+                columns = height = 1
             start = len(line)
-            if width > 1:
-                wide.append((start, width))
-            for column in range(start, start + width):
+            if columns > 1:
+                wide.append((start, columns))
+            for column in range(start, start + columns):
                 line.append(cell.text)
-                if height > 1:
-                    further[column] = (cell.text, height - 1)
                 above.pop(column, None)
+                if height > 1:
+                    below[column] = (cell.text, height - 1)
         for column in sorted(above):
             if column >= len(line):
                 line.extend([""] * (column - len(line)))
-                take_from_above()
-        above = further
+                _take_from_above(line, above, below)
+        above = below
         used += len(line)
         grid.append(line)
         spans.append(wide)
@@ -84,3 +76,13 @@ def lay_out(rows: Iterable[Iterable[Cell]], *, max_cells: int = 2_000_000) -> li
             if length >= width:
                 line[start + 1 : start + length] = [""] * (length - 1)
     return grid
+
+
+def _take_from_above(line: list[str], above: dict[int, tuple[str, int]], below: dict[int, tuple[str, int]]) -> None:
+    """Fills the next columns of a row with the cells that reach down into it."""
+    while len(line) in above:
+        column = len(line)
+        text, left = above.pop(column)
+        if left > 1:
+            below[column] = (text, left - 1)
+        line.append(text)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
+from itertools import pairwise
 
 _CYRILLIC_RU = "оеаинтсрвлкмдпуяыьгзбчйхжшюцщэфъё"
 _CYRILLIC_UK = "оанітвкреисмлудпзяьбгчйхїжюцщєфшґ"
@@ -140,7 +141,7 @@ class ByteScorer:
         total += sum(sample.count(byte) for byte in present if byte < 32 and byte not in b"\t\n\r\f\x1b") * _CONTROL
         if not self.lower & present:  # all in capitals: a headline
             total -= sum(count for byte, count in counts if byte in self.upper) * (_UPPER_CASE + 0.5)
-        pairs = zip(sample, sample[1:], strict=False)
+        pairs = pairwise(sample)
         if self.mixes_with_ascii:
             breaks = sum(1 for left, right in pairs if right in self.upper and left in self.lower)
         else:

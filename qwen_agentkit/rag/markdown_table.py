@@ -10,11 +10,12 @@ _UNIT_SEPARATOR = "\x1f"
 _NEEDS_CLEANING = re.compile(r"[|\r\n\v\f\x85\u2028\u2029]")
 
 
-def markdown_table(rows: Iterable[Sequence[str | None]]) -> str:
-    r"""Writes rows of cells as a Markdown (GFM) table; the first row is its header.
+def markdown_table(rows: Iterable[Sequence[str | None]], *, header: bool = True) -> str:
+    r"""Writes rows of cells as a Markdown (GFM) table.
 
     Args:
         rows: Cells as text; None is an empty cell. Shorter rows are filled with empty cells on the right.
+        header: False when the first row is no header; there is then no rule line, just one line a row.
 
     Returns:
         One line a row, without a line break at the end; '' when there is no row or no column. `|` inside a cell is
@@ -25,7 +26,8 @@ def markdown_table(rows: Iterable[Sequence[str | None]]) -> str:
     if width == 0:
         return ""
     lines = [_line(row if len(row) == width else row + [""] * (width - len(row))) for row in table]
-    lines.insert(1, "|" + " --- |" * width)
+    if header:
+        lines.insert(1, "|" + " --- |" * width)
     return "\n".join(lines)
 
 

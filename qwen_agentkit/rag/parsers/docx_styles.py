@@ -121,7 +121,7 @@ def symbol(element: Any) -> str:
         return _WINGDINGS.get(low, "\ufffd")
     if "symbol" in font:
         return _SYMBOL_OTHERS.get(low) or _SYMBOL_GREEK.get(chr(low)) or (chr(low) if low < 0x80 else "\ufffd")
-    return chr(low) if 0x20 <= low and not 0xD800 <= low <= 0xDFFF and low < 0x110000 else ""
+    return chr(low) if low >= 0x20 and not 0xD800 <= low <= 0xDFFF and low < 0x110000 else ""
 
 
 def read_styles(package: GuardedZip, part: str | None) -> dict[str, Style]:

@@ -20,20 +20,23 @@ def _child(element: Any, *names: str) -> Any | None:
     return None
 
 
+def paragraph_text(paragraph: Any) -> str:
+    """Text of one DrawingML paragraph (`a:p`), its line breaks kept."""
+    pieces = []
+    for element in paragraph.iter():
+        name = local(element.tag)
+        if name == "t":
+            pieces.append(element.text or "")
+        elif name == "br":
+            pieces.append("\n")
+        elif name == "tab":
+            pieces.append("\t")
+    return "".join(pieces).strip()
+
+
 def drawing_text(root: Any) -> str:
-    """Paragraphs of DrawingML text (`a:p`) under an element, one a line."""
-    lines = []
-    for paragraph in _all(root, "p"):
-        pieces = []
-        for element in paragraph.iter():
-            name = local(element.tag)
-            if name == "t":
-                pieces.append(element.text or "")
-            elif name == "br":
-                pieces.append("\n")
-            elif name == "tab":
-                pieces.append("\t")
-        lines.append("".join(pieces).strip())
+    """Paragraphs of DrawingML text under an element, one a line."""
+    lines = [paragraph_text(paragraph) for paragraph in _all(root, "p")]
     return "\n".join(line for line in lines if line)
 
 
