@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from qwen_agentkit.utils.lazy import lazy_exports
 
-__all__ = [
-    "TOOL_REGISTRY",
-    "BaseTool",
-    "BaseToolWithFileAccess",
-    "Storage",
-    "register_tool",
-]
+_WHERE = {
+    "TOOL_REGISTRY": ".registry",
+    "BaseTool": ".base",
+    "BaseToolWithFileAccess": ".base",
+    "FunctionTool": ".function_tool",
+    "Injected": ".function_tool",
+    "StaticWorkbench": ".workbench",
+    "Storage": ".storage",
+    "ToolResult": ".results",
+    "Workbench": ".workbench",
+    "is_tool_schema": ".base",
+    "register_tool": ".base",
+    "tool": ".function_tool",
+}
 
-__getattr__, __dir__ = lazy_exports(
-    __name__,
-    {
-        "TOOL_REGISTRY": ".registry",
-        "BaseTool": ".base",
-        "BaseToolWithFileAccess": ".base",
-        "Storage": ".storage",
-        "register_tool": ".base",
-    },
-)
+__all__ = list(_WHERE)
+
+__getattr__, __dir__ = lazy_exports(__name__, _WHERE)

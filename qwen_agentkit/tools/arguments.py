@@ -23,39 +23,27 @@ def read_arguments(
     Raises:
         ToolArgumentsError: A ValueError; its text is one line for the model.
     """
-    if params is None:
-        return {}
     if isinstance(params, Mapping):
         return dict(params)
-    if not isinstance(params, str):
-        raise ToolArgumentsError(f"Arguments are a JSON object, not {type(params).__name__}")
-    if not params.strip():
-        return {}
+    if params is not None and not isinstance(params, str):
+        raise ToolArgumentsError(f"The arguments are a {type(params).__name__}; a JSON object is wanted.")
+    if strict_json:
+        return _strict(params or "{}")
+    from qwen_agentkit.llm.arguments import repair_arguments
+
+    read = repair_arguments(params)
+    if read.error:
+        raise ToolArgumentsError(read.error)
+    if read.cut and not allow_cut_off:
+        raise ToolArgumentsError("The arguments end in the middle. Nothing was done; write them again, whole.")
+    return json.loads(read.arguments_json)
+
+
+def _strict(text: str) -> dict[str, Any]:
     try:
-        value = json.loads(params)
+        value = json.loads(text)
     except ValueError as error:
-        if strict_json:
-            raise ToolArgumentsError(f"Arguments are not valid JSON ({error}): {_shown(params)}") from None
-        value = _repaired(params, allow_cut_off)
-    if value is None:
-        return {}
+        raise ToolArgumentsError(f"The arguments are not valid JSON: {error}") from None
     if not isinstance(value, dict):
-        raise ToolArgumentsError(f"Arguments are a JSON object, not {_shown(json.dumps(value, ensure_ascii=False))}")
+        raise ToolArgumentsError(f"The arguments are a {type(value).__name__}; a JSON object is wanted.")
     return value
-
-
-def _repaired(text: str, allow_cut_off: bool) -> Any:
-    import json5
-
-    body = text.strip()
-    if body.startswith("```") and body.endswith("```"):
-        body = body[3:-3].partition("\n")[2].strip()
-    try:
-        return json5.loads(body)
-    except ValueError as error:
-        raise ToolArgumentsError(f"Arguments are not valid JSON ({error}): {_shown(text)}") from None
-
-
-def _shown(text: str, limit: int = 200) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= limit else text[:limit] + "…"

@@ -26,6 +26,7 @@ _TYPE_ALIASES = {
     "dict": "object",
     "json": "object",
 }
+_MENDING_ROUNDS = 4
 _TYPES = frozenset({"string", "integer", "number", "boolean", "array", "object", "null"})
 
 
@@ -33,17 +34,12 @@ def parameters_schema(parameters: Sequence[Mapping[str, Any]] | Mapping[str, Any
     """The JSON Schema of a tool's parameters, whichever of the two forms they are written in.
 
     Args:
-        parameters: A JSON Schema of an object, or the list form.
+        parameters: A JSON Schema of an object, or the list form; one that `parameters_problem` finds nothing
+            wrong with (it is called before every request, so it is not checked again).
 
     Returns:
         A new dict that always has `type`, `properties` and `required`; everything else of the schema is kept.
-
-    Raises:
-        ValueError: It is neither form; the text says what is wrong.
     """
-    problem = parameters_problem(parameters)
-    if problem:
-        raise ValueError(problem)
     if isinstance(parameters, Mapping):
         schema = copy.deepcopy(dict(parameters))
         schema.setdefault("type", "object")
@@ -123,17 +119,21 @@ def check(schema: Mapping[str, Any], value: Any) -> tuple[Any, list[str]]:
 
 def _checked(validator: Any, value: Any) -> tuple[Any, list[str]]:
     errors = list(validator.iter_errors(value))
-    if errors:
+    # What was mended may hold more to mend: text that is read as a list of numbers given as text.
+    for _ in range(_MENDING_ROUNDS):
         mended = copy.deepcopy(value)
-        changed = False
-        for error in errors:
-            for one in _type_errors(error):
-                changed = _mend(mended, one) or changed
-        if changed:
-            left = list(validator.iter_errors(mended))
-            if len(left) < len(errors):
-                value, errors = mended, left
+        if not any([_mend(mended, one) for error in errors for one in _type_errors(error)]):
+            break
+        left = list(validator.iter_errors(mended))
+        if _weight(left) >= _weight(errors):
+            break
+        value, errors = mended, left
     return value, [_problem(error) for error in errors]
+
+
+def _weight(errors: list[Any]) -> tuple[int, int]:
+    """How wrong a value is: how many errors, and how near to the top they are (deeper is nearer to right)."""
+    return len(errors), -sum(len(error.absolute_path) for error in errors)
 
 
 def _validator_class(schema: Mapping[str, Any]) -> Any:
@@ -170,7 +170,7 @@ def _mend(root: Any, error: Any) -> bool:
 
 def _converted(value: Any, kind: str) -> tuple[Any] | None:
     """The value as JSON type `kind`, in a one-tuple (None is a value too); None when it cannot be."""
-    if kind == "array" and not isinstance(value, (list, dict, str)):
+    if kind == "array" and not isinstance(value, (list, str)):
         return ([value],) if value is not None else None
     if kind == "string" and isinstance(value, (int, float)) and not isinstance(value, bool):
         return (json.dumps(value),)
