@@ -1,0 +1,70 @@
+"""The options that choose a model, shared by the commands."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated, Any
+
+import typer
+
+from qwen_agentkit.cli.status import WrongUse
+
+EXTRACTIVE = "extractive"
+
+Model = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        envvar="QWEN_AGENTKIT_MODEL",
+        help="Name of a model, such as qwen-max or gpt-4o-mini. Without one nothing leaves this machine: the answer "
+        "is quoted from the files.",
+    ),
+]
+ModelServer = Annotated[
+    str | None,
+    typer.Option(
+        "--model-server",
+        help="Address of an OpenAI-compatible server, such as http://localhost:11434/v1; dashscope for DashScope.",
+    ),
+]
+ApiKey = Annotated[
+    str | None,
+    typer.Option(
+        "--api-key",
+        envvar="QWEN_AGENTKIT_API_KEY",
+        help="Key of the model's service. Better given in the environment: DASHSCOPE_API_KEY, OPENAI_API_KEY.",
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output and nothing else.")]
+
+
+def model_config(model: str | None, model_server: str | None, api_key: str | None) -> dict[str, Any]:
+    """The configuration for `get_chat_model` that the options ask for.
+
+    Raises:
+        WrongUse: A server without the name of a model.
+    """
+    if not model:
+        if model_server:
+            raise WrongUse("--model-server needs --model too: the name of a model on that server")
+        return {"model_type": EXTRACTIVE}
+    if model == EXTRACTIVE:
+        return {"model_type": EXTRACTIVE}
+    config = {"model": model}
+    if model_server:
+        # The command line wins over the environment's redirection of every model.
+        os.environ.pop("QWEN_AGENTKIT_MODEL_SERVER", None)
+        config["model_server"] = model_server
+    if api_key:
+        config["api_key"] = api_key
+    return config
+
+
+def model_name(config: dict[str, Any]) -> str:
+    """The name to show for a configuration."""
+    return str(config.get("model") or config["model_type"])
+
+
+def is_extractive(config: dict[str, Any]) -> bool:
+    """Whether answers are quoted rather than written."""
+    return config.get("model_type") == EXTRACTIVE
