@@ -24,6 +24,7 @@ _OTHER_KEYS = frozenset({"type", "id", "index", "tool_call_id", "function_id"})
 CALL_KEYS = frozenset({*NAME_KEYS, *ARGUMENT_KEYS, *_OTHER_KEYS})
 
 _NAME = re.compile(r"[\w.:/-]{1,128}\Z")
+_WHOLE_NAME = re.compile(r"""["']?(?:name|tool|tool_name|function_name|function)["']?\s*:\s*(["'])[^"']+\1""")
 _NO_TOOL = frozenset({"none", "null", "n/a", "na", "no", "nothing", "finish", "final"})
 
 _FUNCTION_OPEN = re.compile(r"<function(?:=|\s+name\s*=)\s*[\"']?([^\"'>\n]*)[\"']?\s*>?")
@@ -125,7 +126,7 @@ def calls_from_json(text: str, names: ToolNames, *, cut: bool = False) -> list[P
     Args:
         text: From the opening bracket on.
         names: The offered tools.
-        cut: The text ended before the value was closed.
+        cut: The reply ended before the value was closed (as against a bracket that was forgotten).
 
     Returns:
         The calls; None when the text is no call.
@@ -135,12 +136,13 @@ def calls_from_json(text: str, names: ToolNames, *, cut: bool = False) -> list[P
     except ValueError:
         return None
     items = read.value if isinstance(read.value, list) else [read.value]
+    named = not cut or _WHOLE_NAME.search(text) is not None
     calls: list[ParsedCall] = []
     for position, item in enumerate(items):
         last = position == len(items) - 1
-        call = _call_of(item, read, names, (cut or read.cut) and last)
+        call = _call_of(item, read, names, cut and last) if named else None
         if call is None:
-            return None if not ((cut or read.cut) and last and calls) else calls
+            return calls if cut and last and calls else None
         calls.append(call)
     return calls or None
 
@@ -159,7 +161,7 @@ def _call_of(item: Any, read: ReadJson, names: ToolNames, cut: bool) -> ParsedCa
             return None
         name, repaired = names.only, _joined(repaired, "name")
     if key is None and cut and names.resolve(name) is None:
-        return None  # the name itself may have been cut
+        return None
     if key is not None:
         given = item[key]
     else:
