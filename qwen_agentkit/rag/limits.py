@@ -9,7 +9,7 @@ import io
 import os
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -57,14 +57,14 @@ class ReadOptions:
         password: Opens an encrypted file; None tries the empty one only.
         engine: For PDF: `auto`, `pdfium` (fast, plain) or `pdfminer` (layout and tables of every page).
         keep_images: Pictures are kept in `Document.images`.
-        ocr: Pages without a text layer are read by rapidocr (extra `ocr`).
+        ocr: Reads pages without a text layer: see `qwen_agentkit.rag.ocr.recognise`. False leaves them out.
         limits: See `ReadLimits`.
     """
 
     password: str | None = field(default=None, repr=False)
     engine: str = "auto"
     keep_images: bool = False
-    ocr: bool = False
+    ocr: bool | str | Callable[[bytes], str] = False
     limits: ReadLimits = field(default_factory=ReadLimits)
 
 

@@ -1,0 +1,309 @@
+"""Blocks of a document from the rows of a page: headings, paragraphs, list items, tables."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from qwen_agentkit.rag.document import CODE, HEADING, LIST_ITEM, NOTE, TABLE, TEXT
+from qwen_agentkit.rag.parsers.pdf_columns import Item, reading_order
+from qwen_agentkit.rag.parsers.pdf_lines import Row, Segment, TableBox, join_lines, rows_of, segments_of
+from qwen_agentkit.rag.parsers.pdf_page import PageContent, has_cjk
+from qwen_agentkit.rag.parsers.pdf_tables import has_leaders, take_ruled_tables, with_aligned_tables
+from qwen_agentkit.rag.tables import markdown_table
+
+# A line this much larger than the body is a heading.
+HEADING_RATIO = 1.13
+MAX_HEADING_CHARACTERS = 200
+MAX_BOLD_HEADING_CHARACTERS = 100
+MAX_LEVEL = 6
+
+_LIST_MARKER = re.compile(
+    r"(?:[•·▪◦‣●○■□➢✓*–—-]|\(?\d{1,3}[.)]|\(?[A-Za-z][.)]|[(（]?[一二三四五六七八九十]{1,3}[)）、]|\d{1,2}、)\s*(?=\S)"
+)
+_BULLET = re.compile(r"[•·▪◦‣●○■□➢✓\uf0b7\uf0a7\u2022]\s*")
+_SENTENCE_END = re.compile(r"[.!?。！？；;:：]['\"”’)）]*$")
+
+Add = Callable[..., None]
+
+
+@dataclass
+class Style:
+    """What the type sizes of the document mean.
+
+    Args:
+        body: Size of most of its text.
+        heading_sizes: Larger sizes, largest first.
+        outline: Titles of the document's own outline by page: normalised title -> level.
+        mono: Most of the text is in a typewriter font, which then does not mean program text.
+    """
+
+    body: float = 10.0
+    heading_sizes: list[float] = field(default_factory=list)
+    outline: dict[int, dict[str, int]] = field(default_factory=dict)
+    mono: bool = False
+
+    def level(self, text: str, size: float, bold: bool, page: int) -> int | None:
+        """Level of a line as a heading, None when it is none by its looks."""
+        known = self.outline.get(page, {}).get(normal_title(text))
+        if known is not None:
+            return min(known, MAX_LEVEL)
+        if has_leaders(text):
+            return None
+        if size >= HEADING_RATIO * self.body:
+            if len(text) > MAX_HEADING_CHARACTERS:
+                return None
+            rank = sum(1 for larger in self.heading_sizes if larger > size + 0.3)
+            return min(rank + 1, MAX_LEVEL)
+        if bold and size >= 0.95 * self.body and len(text) <= MAX_BOLD_HEADING_CHARACTERS:
+            if _SENTENCE_END.search(text) or not any(character.isalpha() for character in text):
+                return None
+            return min(len(self.heading_sizes) + 1, MAX_LEVEL)
+        return None
+
+
+def normal_title(text: str) -> str:
+    """A title for comparison: no spaces, one case."""
+    return "".join(text.split()).casefold()
+
+
+def style_of(pages: Iterable[PageContent], outline: dict[int, dict[str, int]]) -> Style:
+    """Body and heading sizes of a sample of pages."""
+    weights: Counter[float] = Counter()
+    mono = 0
+    for page in pages:
+        for word in page.words:
+            weights[round(word.size * 2) / 2] += len(word.text)
+            mono += len(word.text) * word.mono
+    if not weights:
+        return Style(outline=outline)
+    body = max(weights, key=lambda size: weights[size])
+    larger = sorted((size for size in weights if size >= HEADING_RATIO * body), reverse=True)
+    sizes: list[float] = []
+    for size in larger:
+        if not sizes or sizes[-1] - size > 0.6:
+            sizes.append(size)
+    return Style(body, sizes, outline, mono * 2 > weights.total())
+
+
+def add_page(content: PageContent, style: Style, add: Add, running: Callable[[str], bool | None]) -> None:
+    """Adds the blocks of one page.
+
+    Args:
+        content: The page; words of tables are taken out of it.
+        style: Of the document.
+        add: `DocumentBuilder.add`.
+        running: Asked for lines at the upper and lower edge: None is ordinary text, True a running header or
+            footer not seen so far (added as a note), False one that was added before.
+    """
+    page = content.number
+    if content.vertical or content.is_right_to_left():
+        _add_plain(content, add)
+    else:
+        _take_running_lines(content, add, running)
+        tables = take_ruled_tables(content)
+        known = {word.text.strip(".,;:!?()").lower() for word in content.words if "-" in word.text[1:-1]}
+        items: list[Item] = [*segments_of(content.words), *tables]
+        for part in reading_order(items):
+            _add_flow(part, style, page, known, add)
+    for line in [*content.aside, *content.notes]:
+        add(NOTE, line, page=page)
+
+
+def _take_running_lines(content: PageContent, add: Add, running: Callable[[str], bool | None]) -> None:
+    edge = [row for row in rows_of(segments_of(edge_words(content)))]
+    gone: set[int] = set()
+    for row in edge:
+        text = row.text
+        verdict = running(text)
+        if verdict is None:
+            continue
+        gone.update(id(word) for segment in row.segments for word in segment.words)
+        if verdict:
+            add(NOTE, text, page=content.number)
+    if gone:
+        content.words = [word for word in content.words if id(word) not in gone]
+
+
+def edge_words(content: PageContent) -> list:
+    """Words in the strips at the top and the bottom where running headers and footers stand."""
+    top, bottom = 0.1 * content.height, 0.9 * content.height
+    return [word for word in content.words if word.y1 < top or word.y0 > bottom]
+
+
+def _add_plain(content: PageContent, add: Add) -> None:
+    """The engine's own order of lines; a wide step between lines starts a paragraph."""
+    lines: list[str] = []
+    previous: Segment | None = None
+
+    def close() -> None:
+        if lines:
+            add(TEXT, "".join(lines) if content.vertical else "\n".join(lines), page=content.number)
+            lines.clear()
+
+    current: list[Segment] = []
+    for segment in [*segments_of(content.words), None]:
+        if segment is not None and previous is not None and abs(segment.y0 - previous.y0) < 0.5 * previous.size:
+            current.append(segment)
+            previous = segment
+            continue
+        if current:
+            lines.append(" ".join(item.text for item in current))
+        if segment is not None and previous is not None and segment.y0 - previous.y0 > 2.2 * previous.size:
+            close()
+        current = [segment] if segment is not None else []
+        previous = segment
+    close()
+
+
+def _add_flow(part: Sequence[Item], style: Style, page: int, known: set[str], add: Add) -> None:
+    """One column from top to bottom."""
+    tables = sorted((item for item in part if isinstance(item, TableBox)), key=lambda item: item.y0)
+    rows = rows_of([item for item in part if isinstance(item, Segment)])
+    flow: list[Row | TableBox] = []
+    for table in tables:
+        above = [row for row in rows if (row.y0 + row.y1) / 2 < table.y0]
+        flow.extend(with_aligned_tables(above))
+        rows = rows[len(above) :]
+        flow.append(table)
+    flow.extend(with_aligned_tables(rows))
+    plain = [item for item in flow if isinstance(item, Row)]
+    right = max((row.x1 for row in plain), default=0.0)
+    left = min((row.x0 for row in plain), default=0.0)
+    leading = _leading(plain)
+    paragraph = _Paragraph(style, page, known, add)
+    previous: Row | None = None
+    for item in flow:
+        if isinstance(item, TableBox):
+            paragraph.close()
+            add(TABLE, markdown_table(item.rows), page=page)
+            previous = None
+            continue
+        if previous is not None and paragraph.ends_before(item, previous, leading, left, right):
+            paragraph.close()
+        paragraph.take(item, left)
+        previous = item
+    paragraph.close()
+
+
+def _leading(rows: Sequence[Row]) -> float:
+    """Distance between the lines of a paragraph: the commonest step from row to row."""
+    steps = Counter(
+        round(2 * (below.y1 - above.y1)) / 2
+        for above, below in pairwise(rows)
+        if 0 < below.y1 - above.y1 < 3 * above.size
+    )
+    if not steps:
+        return 0.0
+    most = max(steps.values())
+    return min(step for step, number in steps.items() if number * 2 >= most)
+
+
+class _Paragraph:
+    """Lines that are being gathered into one block."""
+
+    def __init__(self, style: Style, page: int, known: set[str], add: Add) -> None:
+        self._style, self._page, self._known, self._add = style, page, known, add
+        self._lines: list[str] = []
+        self._level: int | None = None
+        self._is_item = False
+        self._is_code = False
+        self._last: Row | None = None
+        self._indent = 0.0
+
+    def ends_before(self, row: Row, previous: Row, leading: float, left: float, right: float) -> bool:
+        """The row starts a new block."""
+        text = row.text
+        step = row.y1 - previous.y1
+        code = self._reads_as_code(row)
+        if code != self._is_code:
+            return True
+        if code:
+            return step > 3.5 * row.size
+        level = self._style.level(text, row.size, row.bold, self._page)
+        if level != self._level:
+            return True
+        if level is not None:
+            return step > 2.0 * row.size
+        if abs(row.size - previous.size) > 0.12 * max(row.size, previous.size):
+            return True
+        if step > max(1.35 * leading, 1.25 * previous.size) and step > 1.2 * leading:
+            return True
+        if _LIST_MARKER.match(text) and _is_marker_line(text, row, previous, self._is_item):
+            return True
+        width = right - left
+        short = previous.x1 < right - 0.2 * width
+        if short and _SENTENCE_END.search(previous.text) and width > 8 * row.size:
+            return True
+        if self._is_item:
+            return row.x0 < self._indent - 0.5 * row.size
+        indented = row.x0 > left + 0.9 * row.size and previous.x0 <= left + 0.4 * row.size
+        return indented and row.x0 < left + 4 * row.size and _SENTENCE_END.search(previous.text) is not None
+
+    def _reads_as_code(self, row: Row) -> bool:
+        if self._style.mono or not row.mono:
+            return False
+        return self._style.level(row.text, row.size, row.bold, self._page) is None
+
+    def take(self, row: Row, left: float) -> None:
+        """Adds a line of a column that begins at `left`."""
+        text = row.text.strip()
+        if not self._lines:
+            self._is_code = self._reads_as_code(row)
+        if self._is_code:
+            if self._lines and self._last is not None and row.y1 - self._last.y1 > 1.9 * row.size:
+                self._lines.append("")
+            self._lines.append(code_line(row, left))
+            self._last = row
+            return
+        if not self._lines:
+            self._level = self._style.level(text, row.size, row.bold, self._page)
+            self._is_item = self._level is None and _LIST_MARKER.match(text) is not None
+            self._indent = row.x0
+        self._lines.append(text)
+
+    def close(self) -> None:
+        """Adds the block, if there is one."""
+        if not self._lines:
+            return
+        if self._is_code:
+            self._add(CODE, "\n".join(self._lines), page=self._page)
+            self._lines.clear()
+            self._is_code = False
+            self._last = None
+            return
+        text = join_lines(self._lines, self._known)
+        if self._level is not None:
+            self._add(HEADING, text, level=self._level, page=self._page)
+        elif self._is_item:
+            self._add(LIST_ITEM, _BULLET.sub("- ", text, count=1) if _BULLET.match(text) else text, page=self._page)
+        else:
+            self._add(TEXT, text, page=self._page)
+        self._lines.clear()
+        self._level = None
+        self._is_item = False
+
+
+def code_line(row: Row, left: float) -> str:
+    """A line of typewriter text with its indent and its gaps, one space a character width."""
+    words = [word for segment in row.segments for word in segment.words]
+    longest = max(words, key=lambda word: len(word.text))
+    width = (longest.x1 - longest.x0) / len(longest.text) or 1.0
+    line = ""
+    for word in words:
+        column = min(round((word.x0 - left) / width), len(line) + 80)
+        line += " " * max(column - len(line), 1 if line else 0) + word.text
+    return line
+
+
+def _is_marker_line(text: str, row: Row, previous: Row, in_list: bool) -> bool:
+    """A number or letter at the start of a line is a marker only where lists have theirs.
+
+    A line of running text may begin with "a) " or "3." by chance of the line break.
+    """
+    if _BULLET.match(text) or in_list:
+        return True
+    return _SENTENCE_END.search(previous.text) is not None or row.x0 > previous.x0 + 0.8 * row.size or has_cjk(text)

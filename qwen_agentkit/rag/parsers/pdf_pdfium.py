@@ -1,0 +1,375 @@
+"""PDF pages read with pdfium: fast, and right about rotation, right-to-left scripts and unmapped glyphs."""
+
+from __future__ import annotations
+
+import ctypes
+import io
+import math
+import re
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from qwen_agentkit.errors import DamagedFile, PasswordRequired
+from qwen_agentkit.rag.parsers.pdf_page import PageContent, Rule, Word
+
+# pdfium keeps global state without locks; one thread at a time.
+LOCK = threading.RLock()
+
+# U+FFFE is what pdfium writes for a hyphen at the end of a line.
+_LINE_END_HYPHEN = "\ufffe"
+_WORD = re.compile(r"[^\s\ufffe\x00]+\ufffe?|\ufffe")
+_MONO = re.compile(r"courier|mono|consol|typewriter|^(\w+\+)?cmtt|menlo|sourcecode|inconsolata", re.IGNORECASE)
+_BOLD = re.compile(r"bold|black|heavy|semibold|demi|[-,]bd\b", re.IGNORECASE)
+
+# A page with more drawing than this is a picture made of lines, not a table.
+MAX_PATHS = 6_000
+MAX_RULES = 3_000
+MAX_NOTES = 2_000
+MAX_RENDERED_SIDE = 6_000
+MIN_PICTURE_SIDE = 32
+MAX_PICTURE_PIXELS = 50_000_000
+# A filled box as thin as this is a line.
+THIN = 2.5
+
+_ERROR_PASSWORD = 4
+# Bit of the font descriptor flags, ISO 32000-1 table 123.
+_FIXED_PITCH = 1
+
+
+def open_document(source: Path | bytes, password: str | None) -> Any:
+    """Opens a PDF; the empty password is tried first, so permissions alone keep nobody out.
+
+    Args:
+        source: The file, or its bytes.
+        password: For a file that needs one.
+
+    Returns:
+        A `pypdfium2.PdfDocument`.
+
+    Raises:
+        PasswordRequired: Neither the empty password nor the given one opens it.
+        DamagedFile: pdfium finds no PDF in it.
+    """
+    import pypdfium2
+
+    problem: Any = None
+    for attempt in [None, password] if password else [None]:
+        try:
+            return pypdfium2.PdfDocument(source, password=attempt)
+        except pypdfium2.PdfiumError as error:
+            problem = error
+            if getattr(error, "err_code", None) != _ERROR_PASSWORD:
+                break
+    if getattr(problem, "err_code", None) == _ERROR_PASSWORD:
+        given = "the given password does not open it" if password else "it needs a password"
+        raise PasswordRequired(exception=problem, message=f"the PDF is encrypted: {given}")
+    raise DamagedFile(exception=problem, message=f"not a readable PDF ({problem})")
+
+
+def read_page(document: Any, index: int) -> PageContent:
+    """Everything on one page.
+
+    Args:
+        document: From `open_document`.
+        index: 0-based page index.
+
+    Raises:
+        pypdfium2.PdfiumError: The page cannot be loaded.
+    """
+    page = document[index]
+    try:
+        width, height = page.get_size()
+        content = PageContent(index + 1, width, height)
+        to_shown = _Shown(page.get_bbox(), page.get_rotation())
+        text_page = page.get_textpage()
+        try:
+            _read_words(text_page.raw, content, to_shown)
+        finally:
+            text_page.close()
+        _read_objects(page, content, to_shown)
+        content.notes = _read_notes(page)
+        return content
+    finally:
+        page.close()
+
+
+class _Shown:
+    """Turns page coordinates (y upwards, not rotated) into those of `PageContent`."""
+
+    def __init__(self, box: tuple[float, float, float, float], rotation: int) -> None:
+        self.left, self.bottom, self.right, self.top = box
+        self.rotation = rotation % 360
+
+    def box(self, x0: float, y0: float, x1: float, y1: float) -> tuple[float, float, float, float]:
+        """A box given as left, bottom, right, top, as (x0, y0, x1, y1) with y downwards."""
+        if self.rotation == 90:
+            return y0 - self.bottom, x0 - self.left, y1 - self.bottom, x1 - self.left
+        if self.rotation == 180:
+            return self.right - x1, y0 - self.bottom, self.right - x0, y1 - self.bottom
+        if self.rotation == 270:
+            return self.top - y1, self.right - x1, self.top - y0, self.right - x0
+        return x0 - self.left, self.top - y1, x1 - self.left, self.top - y0
+
+
+def _read_words(text_page: Any, content: PageContent, to_shown: _Shown) -> None:
+    import pypdfium2.raw as raw
+
+    count = raw.FPDFText_CountChars(text_page)
+    if count <= 0:
+        return
+    buffer = (ctypes.c_ushort * (2 * count + 2))()
+    written = raw.FPDFText_GetText(text_page, 0, count, buffer)
+    text = bytes(buffer)[: 2 * max(written - 1, 0)].decode("utf-16-le", "replace")
+    if len(text) != count:
+        # pdfium leaves characters out of the text that it counts; one by one they keep their places.
+        text = "".join(_character(raw.FPDFText_GetUnicode(text_page, index)) for index in range(count))
+    rect = raw.FS_RECTF()
+    name_buffer = ctypes.create_string_buffer(256)
+    flags = ctypes.c_int()
+    has_map_error, loose_box = raw.FPDFText_HasUnicodeMapError, raw.FPDFText_GetLooseCharBox
+    font_size, char_angle, font_info = raw.FPDFText_GetFontSize, raw.FPDFText_GetCharAngle, raw.FPDFText_GetFontInfo
+    bold = mono = False
+    previous_end = -1
+    aside: list[str] = []
+    aside_end = -1
+    for match in _WORD.finditer(text):
+        start, end = match.span()
+        new_line = previous_end < 0 or "\n" in text[previous_end:start]
+        previous_end = end
+        word = match.group()
+        hyphen = word.endswith(_LINE_END_HYPHEN)
+        last = end - 2 if hyphen and end - start > 1 else end - 1
+        if has_map_error(text_page, start) == 1 or (last > start and has_map_error(text_page, last) == 1):
+            kept = [word[at - start] for at in range(start, end) if has_map_error(text_page, at) != 1]
+            content.unmapped += end - start - len(kept)
+            word = "".join(kept)
+            if not word.strip(_LINE_END_HYPHEN):
+                continue
+        if hyphen:
+            word = word[:-1] + "-"
+        angle = math.degrees(char_angle(text_page, start))
+        if angle >= 0 and not _is_upright(angle + to_shown.rotation):
+            separator = "\n" if new_line or aside_end < 0 else " "
+            aside.append(separator if aside else "")
+            aside.append(word)
+            aside_end = end
+            continue
+        size = font_size(text_page, start)
+        if new_line:
+            # Asked once a line: what is in another font within the line does not change what the line is.
+            length = font_info(text_page, start, name_buffer, 256, ctypes.byref(flags))
+            font = name_buffer.value.decode("utf-8", "replace") if length > 1 else ""
+            bold = is_bold_font(font)
+            mono = bool(flags.value & _FIXED_PITCH) or is_mono_font(font)
+        if not loose_box(text_page, start, ctypes.byref(rect)):
+            continue
+        x0, y0, x1, y1 = rect.left, rect.bottom, rect.right, rect.top
+        if last > start and loose_box(text_page, last, ctypes.byref(rect)):
+            x0, y0 = min(x0, rect.left), min(y0, rect.bottom)
+            x1, y1 = max(x1, rect.right), max(y1, rect.top)
+        shown = to_shown.box(x0, y0, x1, y1)
+        # Text matrices may scale the font; what is seen is the height of the box.
+        height = shown[3] - shown[1]
+        if size <= 1.5 or height > 2.2 * size:
+            size = max(height * 0.85, 1.0)
+        content.words.append(Word(word, *shown, size, bold, mono))
+    content.aside = [line for line in "".join(aside).split("\n") if line.strip()]
+
+
+def is_bold_font(name: str) -> bool:
+    """The font's name says that it is bold."""
+    return _BOLD.search(name) is not None
+
+
+def is_mono_font(name: str) -> bool:
+    """The font's name says that it is a typewriter font."""
+    return _MONO.search(name) is not None
+
+
+def _character(code: int) -> str:
+    return chr(code) if 0 < code < 0x110000 and not 0xD800 <= code <= 0xDFFF else "\x00"
+
+
+def _is_upright(degrees: float) -> bool:
+    turned = degrees % 360
+    return turned < 8 or turned > 352
+
+
+def _read_notes(page: Any) -> list[str]:
+    """Comments and the values of form fields, which are no part of the page's own text."""
+    import pypdfium2.raw as raw
+
+    notes: list[str] = []
+    for index in range(min(raw.FPDFPage_GetAnnotCount(page.raw), MAX_NOTES)):
+        annotation = raw.FPDFPage_GetAnnot(page.raw, index)
+        if not annotation:
+            continue
+        try:
+            kind = raw.FPDFAnnot_GetSubtype(annotation)
+            if kind == raw.FPDF_ANNOT_WIDGET:
+                value = _annotation_text(raw, annotation, b"V")
+                name = _annotation_text(raw, annotation, b"TU") or _annotation_text(raw, annotation, b"T")
+                if value and value != "Off":
+                    notes.append(f"{name}: {value}" if name else value)
+            elif kind in (raw.FPDF_ANNOT_TEXT, raw.FPDF_ANNOT_FREETEXT, raw.FPDF_ANNOT_HIGHLIGHT):
+                value = _annotation_text(raw, annotation, b"Contents")
+                if value:
+                    notes.append(f"Comment: {value}")
+        finally:
+            raw.FPDFPage_CloseAnnot(annotation)
+    return notes
+
+
+def _annotation_text(raw: Any, annotation: Any, key: bytes) -> str:
+    if not raw.FPDFAnnot_HasKey(annotation, key):
+        return ""
+    length = raw.FPDFAnnot_GetStringValue(annotation, key, None, 0)
+    if length <= 2:
+        return ""
+    buffer = (ctypes.c_ushort * (length // 2 + 1))()
+    raw.FPDFAnnot_GetStringValue(annotation, key, buffer, length)
+    return bytes(buffer)[: length - 2].decode("utf-16-le", "replace").replace("\r\n", "\n").replace("\r", "\n").strip()
+
+
+def _read_objects(page: Any, content: PageContent, to_shown: _Shown) -> None:
+    """Counts pictures and collects rulings, those inside forms included."""
+    import pypdfium2.raw as raw
+
+    paths = 0
+    stack = [(page.raw, False, raw.FS_MATRIX(1, 0, 0, 1, 0, 0), 0)]
+    while stack:
+        holder, is_form, matrix, depth = stack.pop()
+        count = raw.FPDFFormObj_CountObjects(holder) if is_form else raw.FPDFPage_CountObjects(holder)
+        for index in range(count):
+            item = raw.FPDFFormObj_GetObject(holder, index) if is_form else raw.FPDFPage_GetObject(holder, index)
+            kind = raw.FPDFPageObj_GetType(item)
+            if kind == raw.FPDF_PAGEOBJ_PATH:
+                paths += 1
+                if paths > MAX_PATHS:
+                    content.level_rules.clear()
+                    content.upright_rules.clear()
+                elif not _add_rules(raw, item, matrix, content, to_shown):
+                    paths = MAX_PATHS
+            elif kind == raw.FPDF_PAGEOBJ_TEXT:
+                content.text_objects += 1
+            elif kind == raw.FPDF_PAGEOBJ_IMAGE:
+                content.pictures += 1
+            elif kind == raw.FPDF_PAGEOBJ_FORM and depth < 4:
+                own = raw.FS_MATRIX()
+                raw.FPDFPageObj_GetMatrix(item, ctypes.byref(own))
+                stack.append((item, True, _times(raw, own, matrix), depth + 1))
+
+
+def _times(raw: Any, first: Any, then: Any) -> Any:
+    return raw.FS_MATRIX(
+        first.a * then.a + first.b * then.c,
+        first.a * then.b + first.b * then.d,
+        first.c * then.a + first.d * then.c,
+        first.c * then.b + first.d * then.d,
+        first.e * then.a + first.f * then.c + then.e,
+        first.e * then.b + first.f * then.d + then.f,
+    )
+
+
+def _add_rules(raw: Any, item: Any, matrix: Any, content: PageContent, to_shown: _Shown) -> bool:
+    """Adds the level and upright lines of one path; False when the page has too many to be a table."""
+    segments = raw.FPDFPath_CountSegments(item)
+    if segments < 2 or segments > 400:
+        return True
+    fill, stroke = ctypes.c_int(), ctypes.c_int()
+    raw.FPDFPath_GetDrawMode(item, ctypes.byref(fill), ctypes.byref(stroke))
+    if not fill.value and not stroke.value:
+        return True
+    own = raw.FS_MATRIX()
+    raw.FPDFPageObj_GetMatrix(item, ctypes.byref(own))
+    full = _times(raw, own, matrix)
+    x, y = ctypes.c_float(), ctypes.c_float()
+    points: list[tuple[float, float]] = []
+    start = (0.0, 0.0)
+    lines: list[tuple[float, float, float, float]] = []
+    for index in range(segments):
+        segment = raw.FPDFPath_GetPathSegment(item, index)
+        kind = raw.FPDFPathSegment_GetType(segment)
+        if kind == raw.FPDF_SEGMENT_BEZIERTO:
+            return True
+        raw.FPDFPathSegment_GetPoint(segment, ctypes.byref(x), ctypes.byref(y))
+        point = (full.a * x.value + full.c * y.value + full.e, full.b * x.value + full.d * y.value + full.f)
+        if kind == raw.FPDF_SEGMENT_MOVETO:
+            start = point
+        elif points:
+            lines.append((*points[-1], *point))
+        points.append(point)
+        if raw.FPDFPathSegment_GetClose(segment) and point != start:
+            lines.append((*point, *start))
+    xs, ys = [p[0] for p in points], [p[1] for p in points]
+    box = to_shown.box(min(xs), min(ys), max(xs), max(ys))
+    if fill.value and not stroke.value and min(box[2] - box[0], box[3] - box[1]) <= THIN:
+        add_thin_box(content, *box)
+    else:
+        for x0, y0, x1, y1 in lines:
+            add_line(content, *to_shown.box(min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)))
+    return len(content.level_rules) + len(content.upright_rules) <= MAX_RULES
+
+
+def add_thin_box(content: PageContent, x0: float, y0: float, x1: float, y1: float) -> None:
+    """A filled box as thin as a line is the line in its middle."""
+    if x1 - x0 >= y1 - y0:
+        add_line(content, x0, (y0 + y1) / 2, x1, (y0 + y1) / 2)
+    else:
+        add_line(content, (x0 + x1) / 2, y0, (x0 + x1) / 2, y1)
+
+
+def add_line(content: PageContent, x0: float, y0: float, x1: float, y1: float) -> None:
+    """Files a line under the level or the upright rules; slanting and very short ones are no rules."""
+    across, down = x1 - x0, y1 - y0
+    if down <= 1.0 and across >= 3.0:
+        content.level_rules.append(Rule((y0 + y1) / 2, x0, x1))
+    elif across <= 1.0 and down >= 3.0:
+        content.upright_rules.append(Rule((x0 + x1) / 2, y0, y1))
+
+
+def render_png(document: Any, index: int, dpi: int = 200) -> bytes:
+    """A page as a PNG picture, for reading by OCR.
+
+    Args:
+        document: From `open_document`.
+        index: 0-based page index.
+        dpi: Resolution; lowered for very large pages.
+    """
+    page = document[index]
+    try:
+        width, height = page.get_size()
+        scale = min(dpi / 72, MAX_RENDERED_SIDE / max(width, height, 1.0))
+        picture = page.render(scale=scale).to_pil()
+        stream = io.BytesIO()
+        picture.save(stream, "PNG")
+        return stream.getvalue()
+    finally:
+        page.close()
+
+
+def page_images(document: Any, index: int) -> Iterator[tuple[str, bytes]]:
+    """The raster pictures of a page, as (media type, bytes); tiny ones are ornaments and left out.
+
+    Args:
+        document: From `open_document`.
+        index: 0-based page index.
+    """
+    import pypdfium2.raw as raw
+
+    page = document[index]
+    try:
+        for item in page.get_objects(filter=[raw.FPDF_PAGEOBJ_IMAGE], max_depth=4):
+            width, height = item.get_px_size()
+            if min(width, height) < MIN_PICTURE_SIDE or width * height > MAX_PICTURE_PIXELS:
+                continue
+            if item.get_filters(skip_simple=True) == ["DCTDecode"]:
+                yield "image/jpeg", bytes(item.get_data())
+                continue
+            stream = io.BytesIO()
+            item.get_bitmap().to_pil().save(stream, "PNG")
+            yield "image/png", stream.getvalue()
+    finally:
+        page.close()
