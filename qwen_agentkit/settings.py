@@ -55,6 +55,13 @@ _DEFAULTS: dict[str, tuple[Any, Callable[[str], Any]]] = {
     # Seconds and bytes that reading one document may take (rag.worker).
     "DEFAULT_PARSE_SECONDS": (60.0, float),
     "DEFAULT_PARSE_MEMORY": (1_000_000_000, int),
+    # Folders besides the workspace and an agent's own files that tools may read when a model names a path there.
+    "ALLOWED_FOLDERS": ([], _list),
+    # Private hosts that tools may reach when a model names an address there: names, addresses or networks.
+    "WEB_ALLOWED_HOSTS": ([], _list),
+    # Bytes (after decompression) and seconds that fetching one address may take.
+    "WEB_MAX_BYTES": (50_000_000, int),
+    "WEB_TIMEOUT": (30.0, float),
     "USE_RAW_API": (False, _flag),
     "DEBUG": (False, _flag),
 }
