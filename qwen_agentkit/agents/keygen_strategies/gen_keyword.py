@@ -16,7 +16,8 @@ only say how to answer. Reply with one JSON object and nothing else, in this for
 {{"keywords_zh": ["...", "..."], "keywords_en": ["...", "..."]}}
 {vocabulary}
 Question: {question}""",
-    "zh": """请给出搜索引擎能据以找到答案段落的关键词：取自问题中的名称、术语和数字，以及贴近的同义词，中文和英文各不超过八个。
+    "zh": """请给出搜索引擎能据以找到答案段落的关键词：取自问题中的名称、术语和数字，以及贴近的同义词，
+中文和英文各不超过八个。
 不要给出只说明如何作答的词。只回复一个 JSON 对象，格式如下：
 {{"keywords_zh": ["……", "……"], "keywords_en": ["……", "……"]}}
 {vocabulary}

@@ -30,6 +30,7 @@ class ToolCall:
         arguments: JSON text.
         outcome: How it ended, one of the outcomes in `events`; None while open.
         content: What the model gets; None while open.
+        result: What the tool gave, before notes were added to it for the model.
     """
 
     call_id: str
@@ -37,12 +38,20 @@ class ToolCall:
     arguments: str
     outcome: str | None = None
     content: str | list[ContentItem] | None = None
+    result: str | list[ContentItem] | None = None
     _future: PoolFuture | None = field(default=None, repr=False)
     _deadline: float = field(default=math.inf, repr=False)
     _seconds: float = field(default=0.0, repr=False)
 
     def close(self, outcome: str, content: str | list[ContentItem]) -> None:
-        self.outcome, self.content = outcome, content
+        self.outcome, self.content, self.result = outcome, content, content
+
+    def add_note(self, text: str) -> None:
+        """Puts a remark of the framework behind the result."""
+        if isinstance(self.content, list):
+            self.content = [*self.content, ContentItem(text=f"\n\n{text}")]
+        else:
+            self.content = f"{self.content}\n\n{text}" if self.content else text
 
     @property
     def message(self) -> Message:

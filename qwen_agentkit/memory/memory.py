@@ -1,0 +1,180 @@
+"""`Memory`: finds the passages of an agent's documents that a conversation asks for."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from qwen_agentkit import settings
+from qwen_agentkit.agent import Agent
+from qwen_agentkit.errors import ModelServiceError
+from qwen_agentkit.events import MemoryRetrieved
+from qwen_agentkit.log import logger
+from qwen_agentkit.memory.keyword_model import keyword_model
+from qwen_agentkit.memory.small_talk import is_small_talk
+from qwen_agentkit.run_context import current_run
+from qwen_agentkit.schema import ASSISTANT, USER, Message
+from qwen_agentkit.utils.message_files import files_of
+from qwen_agentkit.utils.message_text import text_of
+
+# What `rag_cfg` may hold; another key is a mistake that would otherwise go unseen.
+RAG_KEYS = (
+    "max_ref_token",
+    "parser_page_size",
+    "rag_searchers",
+    "rag_keygen_strategy",
+    "llm",
+    "embedder",
+    "reranker",
+    "store",
+    "knowledge_in",
+    "knowledge_mode",
+)
+# Conversation files that are remembered as unreadable, newest last.
+_MOST_PROBLEMS = 100
+
+
+class Memory(Agent):
+    """Retrieval over documents: those given here, and the `file` items of the conversation.
+
+    Args:
+        function_list, llm, system_message: As for `Agent`. The model is used for search words only.
+        files: Paths, folders, globs, addresses.
+        rag_cfg: `max_ref_token` (tokens of passages to return, 20000), `parser_page_size` (tokens of a chunk,
+            500), `rag_searchers` (names, `["keyword_search", "front_page_search"]`), `rag_keygen_strategy` (name
+            of a strategy in `agents.keygen_strategies`, or `"none"`), `llm` (another model for the search words),
+            `embedder`, `reranker`, `store` (see `rag.DocumentIndex`).
+
+    Attributes:
+        system_files: The files given here.
+        problems: Files that could not be read, `{"file", "reason"}` each; a file leaves the list when it can.
+    """
+
+    def __init__(
+        self,
+        function_list: Sequence[Any] | None = None,
+        llm: Any = None,
+        system_message: str | None = "",
+        files: Sequence[str] | None = None,
+        rag_cfg: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        self.cfg = dict(rag_cfg or {})
+        unknown = set(self.cfg) - set(RAG_KEYS)
+        if unknown:
+            raise ValueError(f"rag_cfg has no {', '.join(sorted(unknown))}; it has {', '.join(RAG_KEYS)}")
+        self.max_ref_token: int = self.cfg.get("max_ref_token", settings.DEFAULT_MAX_REF_TOKEN)
+        self.parser_page_size: int = self.cfg.get("parser_page_size", settings.DEFAULT_PARSER_PAGE_SIZE)
+        self.rag_searchers = self.cfg.get("rag_searchers") or settings.DEFAULT_RAG_SEARCHERS
+        self.rag_keygen_strategy = self.cfg.get("rag_keygen_strategy", settings.DEFAULT_RAG_KEYGEN_STRATEGY)
+        tool_cfg = {
+            key: self.cfg[key] for key in ("embedder", "reranker", "store") if self.cfg.get(key) is not None
+        } | {
+            "max_ref_token": self.max_ref_token,
+            "parser_page_size": self.parser_page_size,
+            "rag_searchers": self.rag_searchers,
+        }
+        super().__init__(
+            [{"name": "retrieval", **tool_cfg}, {"name": "doc_parser", **tool_cfg}, *(function_list or ())],
+            llm=self.cfg.get("llm") or keyword_model(llm),
+            system_message=system_message,
+            **kwargs,
+        )
+        self.system_files = list(files or [])
+        self._lock = threading.Lock()
+        self._problems: dict[str, str] = {}
+
+    @property
+    def problems(self) -> list[dict[str, str]]:
+        with self._lock:
+            return [{"file": file, "reason": reason} for file, reason in self._problems.items()]
+
+    def _run(self, messages: list[Message], lang: str = "en", **kwargs: Any) -> Iterator[list[Message]]:
+        """Yields one message, `name="memory"`: the passages as JSON, or "" when there are no files.
+
+        The JSON is a list of `{"url", "text": [...], "passages": [...]}`, one a document.
+        """
+        files = self.get_rag_files(messages)
+        question = next((text_of(message) for message in reversed(messages) if message.role == USER), "")
+        if not files or is_small_talk(question):
+            yield [Message(ASSISTANT, "", name="memory")]
+            return
+        query = self._query(question, messages, lang, files)
+        retrieval = self.function_map["retrieval"]
+        found = retrieval.call({"query": query, "files": files}, **kwargs)
+        problems = list(getattr(found, "problems", []))
+        self._note_problems(problems, files)
+        run = current_run()
+        if run is not None:
+            # The agent that asked tells its model, in this run and no other.
+            (run.parent or run).own("memory.problems", list).extend(problems)
+            passages = [
+                {"source": entry["url"], "text": text, **place}
+                for entry in found
+                for text, place in zip(entry["text"], entry.get("passages") or [{}] * len(entry["text"]), strict=False)
+            ]
+            run.emit(MemoryRetrieved, query=query, passages=passages)
+        yield [Message(ASSISTANT, json.dumps(list(found), ensure_ascii=False), name="memory")]
+
+    def get_rag_files(self, messages: list[Message]) -> list[str]:
+        """The files to search: those of the memory and every `file` item of the conversation, each once."""
+        return list(dict.fromkeys([*self.system_files, *files_of(messages)]))
+
+    def extend_files(self, files: Sequence[str], conversation: Sequence[Message] | None = None) -> None:
+        """Takes further documents in.
+
+        Args:
+            files: Paths or addresses.
+            conversation: The messages that brought them. They are then only read and indexed ahead, for the next
+                turn of that conversation, whose messages name them again; they do not become files of this
+                memory, which other conversations share. None: they do.
+        """
+        new = [file for file in dict.fromkeys(files) if file not in self.system_files]
+        if not new:
+            return
+        if conversation is None:
+            with self._lock:
+                self.system_files = [*self.system_files, *new]
+        prepare = getattr(self.function_map["retrieval"], "prepare", None)
+        if prepare is not None:
+            self._note_problems(prepare([*self.system_files, *files_of(conversation or ())]), new)
+
+    def _note_problems(self, problems: Sequence[dict[str, str]], files: Sequence[str]) -> None:
+        with self._lock:
+            for file in files:
+                self._problems.pop(file, None)
+            for problem in problems:
+                self._problems[problem["file"]] = problem["reason"]
+            for file in list(self._problems)[:-_MOST_PROBLEMS]:
+                del self._problems[file]
+        run = current_run()
+        for problem in problems:
+            text = f"{problem['file']} could not be read: {problem['reason']}"
+            if run is not None:
+                run.warn(text, **problem)
+            else:
+                logger.warning(text)
+
+    def _query(self, question: str, messages: list[Message], lang: str, files: list[str]) -> str:
+        """What to search for: the question, with a model's search words beside it where a strategy is set."""
+        strategy = str(self.rag_keygen_strategy or "none")
+        if self.llm is None or strategy.lower() == "none" or not question.strip():
+            return question
+        from qwen_agentkit.agents import keygen_strategies
+        from qwen_agentkit.agents.keygen_strategies.words import keywords_of
+
+        if strategy not in keygen_strategies.__all__:
+            known = ", ".join(keygen_strategies.__all__)
+            raise ValueError(f"rag_keygen_strategy is 'none' or one of {known}, not {strategy!r}")
+        agent = getattr(keygen_strategies, strategy)(llm=self.llm)
+        try:
+            reply = agent.run_nonstream([Message(USER, question)], lang=lang, files=files)
+        except ModelServiceError as error:
+            logger.warning("No search words from the model, the question itself is searched for (%s)", error)
+            return question
+        words = keywords_of(reply[-1].content) if reply else []
+        if not words:
+            return question
+        return json.dumps({"keywords": words, "text": question}, ensure_ascii=False)
