@@ -67,9 +67,7 @@ _IN_TEXT = Tokens(
     *_THINK_TOKENS, *_TAG_TOKENS, "<tools>", QWEN_FUNCTION, QWEN_RESULT, QWEN_RETURN, "```", "Action:", "Observation:"
 )
 
-_TAG_ENDS = {
-    closing: Tokens(closing, "<tool_call>", *_THINK_CLOSE) for closing in (*_CLOSING.values(), "</tool_call>")
-}
+_TAG_ENDS = {closing: Tokens(closing, "<tool_call>", *_THINK_CLOSE) for closing in (*_CLOSING.values(), "</tool_call>")}
 _FENCE_ENDS = Tokens("```")
 _QWEN_ENDS = Tokens(QWEN_FUNCTION, QWEN_RESULT, QWEN_RETURN)
 _REACT_ENDS = Tokens("\nObservation:", "\nThought:", "\nAction:", "\nFinal Answer:")
@@ -81,7 +79,9 @@ _FENCE_PART = re.compile(r"`{3,}[ \t]*[\w+-]{0,20}[ \t]*\r?\n?\s*\Z")
 _QWEN_HEAD = re.compile(r"✿FUNCTION✿\s*[:：]?\s*([^\n✿{]*?)\s*(?:✿ARGS✿\s*+[:：]?+\s*+|(?=\{))(?=\S)")
 _QWEN_BARE = re.compile(r"✿FUNCTION✿\s*[:：]?\s*([^\n✿{]*?)\s*(?=✿(?:FUNCTION|RESULT|RETURN)✿|\Z)")
 _REACT_HEAD = re.compile(r"Action:[ \t]*([^\n]*?)[ \t]*\r?\n\s*Action Input:\s*+(?=\S)")
-_REACT_PART = re.compile(r"Action:[^\n]*(?:\n\s*(?:A(?:c(?:t(?:i(?:o(?:n(?: (?:I(?:n(?:p(?:u(?:t(?::\s*)?)?)?)?)?)?)?)?)?)?)?)?)?)?\Z")
+_REACT_PART = re.compile(
+    r"Action:[^\n]*(?:\n\s*(?:A(?:c(?:t(?:i(?:o(?:n(?: (?:I(?:n(?:p(?:u(?:t(?::\s*)?)?)?)?)?)?)?)?)?)?)?)?)?)?\Z"
+)
 _REACT_NAME = re.compile(r"Action:[ \t]*([^\n]*?)[ \t]*\r?\n")
 _RETURN_MARK = re.compile(r"✿RETURN✿[ \t]*[:：]?[ \t]*")
 _COLON = re.compile(r"\s*[:：]?[ \t]*")
@@ -375,7 +375,9 @@ class Scanner:
         if not final and ("<function".startswith(rest) or "```".startswith(rest) or _FENCE_PART.match(rest)):
             return False
         named = _TAG_NAME.match(rest)
-        if named is not None and (self._names.resolve(named[1]) is not None or rest.startswith("<arg_key>", named.end())):
+        if named is not None and (
+            self._names.resolve(named[1]) is not None or rest.startswith("<arg_key>", named.end())
+        ):
             region.has_parameter = True
             self._state = self._in_raw
             return True
