@@ -1,0 +1,244 @@
+"""The way of one answer: cache, then each model of the chain with its retries, until one has answered.
+
+answer          the cache, the form of the answer
+└ _from_chain   the model asked, then its fallbacks (fallback.py)
+  └ _from_model empty replies are asked for again
+    └ _retried  failed requests are made again (retry.py)
+      └ _attempt one request: deltas in, growing messages out
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from qwen_agentkit.errors import ModelServiceError
+from qwen_agentkit.llm import cache, fallback, usage
+from qwen_agentkit.llm.compaction import compact
+from qwen_agentkit.llm.dialects import get_dialect
+from qwen_agentkit.llm.generate_cfg import GenerateOptions, merge_generate_cfgs
+from qwen_agentkit.llm.history import repair_history
+from qwen_agentkit.llm.length import truncate_input
+from qwen_agentkit.llm.rate_limits import limiter_of
+from qwen_agentkit.llm.reply import Reply
+from qwen_agentkit.llm.request import Ask, ModelRequest, begin_in_prompt, is_beginning
+from qwen_agentkit.llm.retry import RetryPolicy
+from qwen_agentkit.llm.service_errors import kind_of
+from qwen_agentkit.log import logger
+from qwen_agentkit.run_context import current_run
+from qwen_agentkit.schema import ASSISTANT, USER, Message
+
+if TYPE_CHECKING:
+    from qwen_agentkit.llm.base import BaseChatModel
+
+Snapshots = Iterator[list[Message]]
+
+# What an empty reply is asked for again with; it goes on the copy sent only.
+_HINTS = {
+    "en": "Your last reply was empty. Please give your answer.",
+    "zh": "上一次的回复是空的，请给出回答。",
+}
+
+# Services (model and address) that refused tools once: tools go into the prompt's text for them from then on.
+_without_tools: set[str] = set()
+
+
+@dataclass
+class Outcome:
+    """A reply that has ended, with what there is to note about it."""
+
+    reply: Reply
+    model: BaseChatModel
+    usage: dict[str, Any]
+
+
+def answer(model: BaseChatModel, ask: Ask) -> Snapshots:
+    """Growing lists of messages, the last of them the whole answer with its marks."""
+    key = cache.key_of(model, ask)
+    if key is not None:
+        kept = cache.read(model, key, ask)
+        if kept is not None:
+            yield kept
+            return
+    outcome = yield from _from_chain(model, ask)
+    messages = outcome.reply.finish()
+    last = messages[-1]
+    messages[-1] = last.model_copy(update={"extra": {**(last.extra or {}), "usage": outcome.usage}})
+    if key is not None and outcome.model is model:
+        cache.write(model, key, messages, ask)
+    yield messages
+
+
+def _from_chain(model: BaseChatModel, ask: Ask) -> Generator[list[Message], None, Outcome]:
+    chain = fallback.candidates(model, ask)
+    carried: Reply | None = None
+    for candidate, successor in zip(chain, [*chain[1:], None], strict=True):
+        try:
+            outcome = yield from _from_model(candidate, ask, carried, last_chance=successor is None)
+        except fallback.AskAnother as passed_on:
+            carried = passed_on.reply
+            if successor is not None:
+                fallback.report_switch(candidate, successor, passed_on.reason)
+        else:
+            fallback.breaker.worked(candidate.service)
+            return outcome
+    raise AssertionError("unreachable: the last model answers or raises")
+
+
+def _from_model(
+    model: BaseChatModel, ask: Ask, carried: Reply | None, last_chance: bool
+) -> Generator[list[Message], None, Outcome]:
+    options, rest = model.settings_of_call(ask.generate_cfg)
+    question = _fitted(model, ask, options)
+    for again in range(options.empty_retries + 1):
+        outcome = yield from _retried(model, ask, options, rest, question, carried, last_chance)
+        reply = outcome.reply
+        if not reply.empty or reply.finish_reason in ("length", "content_filter") or options.empty_reply == "accept":
+            return outcome
+        if options.empty_reply == "fallback" or again == options.empty_retries:
+            if not last_chance:
+                raise fallback.AskAnother(reply, "the reply was empty")
+            return outcome
+        logger.info("The model %s gave an empty reply; it is asked again", model.model)
+        question = [*question, Message(USER, _HINTS[ask.lang])] if again == 0 else question
+        carried = reply
+    raise AssertionError("unreachable: the last round returns")
+
+
+def _retried(
+    model: BaseChatModel,
+    ask: Ask,
+    options: GenerateOptions,
+    rest: dict[str, Any],
+    question: list[Message],
+    carried: Reply | None,
+    last_chance: bool,
+) -> Generator[list[Message], None, Outcome]:
+    reply: Reply | None = None
+
+    def shown() -> bool:
+        return reply is not None and reply.shows_more
+
+    def may_go_on() -> bool:
+        return reply is not None and _can_go_on(model, options, reply)
+
+    policy = RetryPolicy(options, model.model, shown, may_go_on)
+    try:
+        for attempt in policy.loop():
+            with attempt:
+                if reply is not None and reply.shows_more:
+                    carried = reply
+                request, reply = _prepared(model, ask, options, rest, question, carried)
+                clock = usage.Clock()
+                try:
+                    return (yield from _attempt(model, request, reply, clock))
+                except ModelServiceError as error:
+                    if reply.has_calls:
+                        # The calls written before the break are complete: the run can go on with them.
+                        logger.warning("The answer broke off after a complete tool call: %s", error)
+                        return Outcome(
+                            reply, model, usage.record(model.model, None, request, reply.finish(), "broken", clock)
+                        )
+                    if not (kind_of(error) == "no_tools" and request.functions and not reply.shows_more):
+                        raise
+                    logger.warning("%s takes no tools; they are put into the prompt's text from now on", model.service)
+                    _without_tools.add(model.service)
+                request, reply = _prepared(model, ask, options, rest, question, carried)
+                return (yield from _attempt(model, request, reply, usage.Clock()))
+    except ModelServiceError as error:
+        if kind_of(error) in fallback.HEALTH:
+            fallback.breaker.failed(model.service)
+        if last_chance or not fallback.is_for_another(error):
+            raise
+        if shown():
+            if not may_go_on():
+                raise
+            carried = reply
+        raise fallback.AskAnother(carried, str(error.message)) from error
+    raise AssertionError("unreachable: tenacity raises when the attempts are over")
+
+
+def _attempt(
+    model: BaseChatModel, request: ModelRequest, reply: Reply, clock: usage.Clock
+) -> Generator[list[Message], None, Outcome]:
+    """One request. Every yield is the whole answer so far, what earlier attempts showed included."""
+    with limiter_of(model).slot(request.messages):
+        run = current_run()
+        if run is not None:
+            run.reserve_model_call()
+        deltas = model.run_request(request)
+        try:
+            for delta in deltas:
+                clock.piece_came()
+                if reply.feed(delta):
+                    yield reply.messages()
+                if reply.stopped:
+                    break
+        finally:
+            close = getattr(deltas, "close", None)
+            if close is not None:
+                close()
+        if run is not None:
+            run.cancel.raise_if_cancelled()
+        messages = reply.finish()
+    return Outcome(reply, model, usage.record(model.model, reply.usage, request, messages, reply.finish_reason, clock))
+
+
+def _fitted(model: BaseChatModel, ask: Ask, options: GenerateOptions) -> list[Message]:
+    """The conversation, valid and as long as the model bears."""
+    messages = compact(model, repair_history(ask.messages), ask.functions)
+    limit = fallback.input_limit(model, options)
+    return truncate_input(messages, limit, ask.functions) if limit > 0 else messages
+
+
+def _prepared(
+    model: BaseChatModel,
+    ask: Ask,
+    options: GenerateOptions,
+    rest: dict[str, Any],
+    question: Sequence[Message],
+    carried: Reply | None,
+) -> tuple[ModelRequest, Reply]:
+    """The request for one attempt, and the reply that takes its deltas."""
+    native = model.gives_tools_natively(options) and model.service not in _without_tools
+    cfg = merge_generate_cfgs(model.generate_cfg, ask.generate_cfg)
+    messages = list(question)
+    begun = carried.text if carried is not None else ""
+    if begun:
+        messages.append(Message(ASSISTANT, begun))
+    prepared = model._preprocess_messages(messages, ask.lang, cfg, ask.functions or None, use_raw_api=native)  # type: ignore[arg-type]
+    continues = is_beginning(prepared) and (bool(begun) or not ask.functions)
+    if continues and not model.takes_beginnings(options):
+        prepared, continues = begin_in_prompt(prepared), False
+    name = options.fncall_prompt_type or "nous"
+    stop = list(options.stop)
+    if ask.functions and not native:
+        stop += [word for word in get_dialect(name).stop_words if word not in stop]
+    request = ModelRequest(
+        messages=prepared,
+        functions=ask.functions if native else [],
+        options=replace(options, stop=stop),
+        generate_cfg=rest,
+        stream=ask.stream,
+        lang=ask.lang,
+        continues=continues,
+    )
+    reply = Reply(
+        functions=ask.functions,
+        dialect=name,
+        stop=[] if options.skip_stopword_postproc else stop,
+        thought_in_content=options.thought_in_content,
+        native_calls=bool(request.functions) or "tools" in rest,
+        service=model.service,
+        after=carried,
+    )
+    return request, reply
+
+
+def _can_go_on(model: BaseChatModel, options: GenerateOptions, reply: Reply) -> bool:
+    """Whether an answer that broke off can be gone on with: text by a service that takes a beginning, thinking alone
+    by thinking anew after it."""
+    if options.on_broken_stream != "continue" or reply.has_calls:
+        return False
+    return model.takes_beginnings(options) if reply.text else True

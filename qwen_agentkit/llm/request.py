@@ -1,0 +1,83 @@
+"""One question to a model (`Ask`), and the request to its service that comes of it (`ModelRequest`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from qwen_agentkit.llm.generate_cfg import GenerateOptions
+from qwen_agentkit.schema import ASSISTANT, SYSTEM, USER, Message
+
+
+@dataclass(frozen=True)
+class Ask:
+    """What `chat` was asked, whichever model answers.
+
+    Args:
+        messages: The conversation, copied and valid.
+        functions: Schemas of the tools.
+        generate_cfg: Settings of this call alone, laid over each model's own.
+        stream: Whether the answer is read as it arrives.
+        lang: `en` or `zh`.
+        response_format: Form that the answer must have, None for free text.
+    """
+
+    messages: list[Message]
+    functions: list[dict[str, Any]] = field(default_factory=list)
+    generate_cfg: dict[str, Any] = field(default_factory=dict)
+    stream: bool = True
+    lang: str = "en"
+    response_format: Any = None
+
+
+@dataclass(frozen=True)
+class ModelRequest:
+    """What a backend turns into one request to its service.
+
+    Args:
+        messages: The conversation as the service is to see it: cut to length, tools put into the text where they
+            are not given natively, media reduced to what the model takes.
+        functions: Schemas of tools to be given in the service's own way; empty when there are none or a dialect
+            has put them into the text.
+        options: The framework's own options: stop words, token limit, thinking, function choice.
+        generate_cfg: Further settings, to be sent as they are.
+        stream: Whether to read the answer as it arrives.
+        lang: `en` or `zh`.
+        continues: The last message is the beginning of the answer, which the model is to go on from.
+    """
+
+    messages: list[Message]
+    functions: list[dict[str, Any]] = field(default_factory=list)
+    options: GenerateOptions = field(default_factory=GenerateOptions)
+    generate_cfg: dict[str, Any] = field(default_factory=dict)
+    stream: bool = True
+    lang: str = "en"
+    continues: bool = False
+
+
+def language_of(messages: Sequence[Message]) -> str:
+    """`zh` when system or user text holds a Chinese character, else `en`."""
+    for message in messages:
+        if message.role not in (SYSTEM, USER):
+            continue
+        texts = [message.content] if isinstance(message.content, str) else [item.text or "" for item in message.content]
+        # Most texts are settled by isascii, which costs nothing.
+        if any(not text.isascii() and any("\u4e00" <= char <= "\u9fff" for char in text) for text in texts):
+            return "zh"
+    return "en"
+
+
+def begin_in_prompt(messages: Sequence[Message]) -> list[Message]:
+    """Puts the beginning of an answer into the user's message, for services that cannot go on from a prefix."""
+    *rest, beginning = messages
+    if not rest or rest[-1].role != USER or not isinstance(rest[-1].content, str):
+        return [*rest, beginning]
+    text = beginning.content if isinstance(beginning.content, str) else "".join(i.text or "" for i in beginning.content)
+    return [*rest[:-1], rest[-1].model_copy(update={"content": f"{rest[-1].content}\n\n{text}"})]
+
+
+def is_beginning(messages: Sequence[Message]) -> bool:
+    """Whether the conversation ends in an assistant's text that wants going on."""
+    last = messages[-1] if messages else None
+    return last is not None and last.role == ASSISTANT and last.function_call is None and bool(last.content)
