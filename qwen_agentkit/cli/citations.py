@@ -19,14 +19,12 @@ def citation_line(citation: dict[str, Any], sources: Sources) -> str:
         parts.append(_span(word, citation["page"], citation.get("page_end")))
     if citation.get("sheet"):
         parts.append(f'sheet "{citation["sheet"]}"')
-    rows = citation.get("rows")
-    if rows:
-        first, last = (rows[0], rows[-1]) if isinstance(rows, list | tuple) else (rows, rows)
-        parts.append(_span("row", first, last))
+    if citation.get("rows"):
+        parts.append(_span("row", *citation["rows"]))
     if citation.get("section"):
         parts.append(f'"{citation["section"]}"')
     return f"[{citation['n']}] " + ", ".join(parts)
 
 
-def _span(word: str, first: Any, last: Any) -> str:
+def _span(word: str, first: int, last: int | None) -> str:
     return f"{word} {first}" if last in (None, first) else f"{word}s {first} to {last}"

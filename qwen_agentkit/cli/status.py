@@ -9,7 +9,7 @@ from collections.abc import Callable
 import typer
 
 from qwen_agentkit.cli.terminal import say
-from qwen_agentkit.errors import MissingDependencyError, QwenAgentKitError
+from qwen_agentkit.errors import MissingDependencyError, ModelServiceError, QwenAgentKitError
 
 OK = 0
 FAILED = 1
@@ -41,8 +41,13 @@ def finish(command: str, work: Callable[[], int]) -> None:
             status = OK
         else:
             say(f"qwen-agentkit {command}: {error}")
-            status = WRONG_USE if isinstance(error, MissingDependencyError) else FAILED
+            status = WRONG_USE if _is_wrong_use(error) else FAILED
     except KeyboardInterrupt:
         say("Stopped.")
         status = INTERRUPTED
     raise typer.Exit(status)
+
+
+def _is_wrong_use(error: Exception) -> bool:
+    """Whether the user can mend the error by another command: an absent package, a model the server lacks."""
+    return isinstance(error, MissingDependencyError) or (isinstance(error, ModelServiceError) and error.code == "404")

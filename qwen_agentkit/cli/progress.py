@@ -1,0 +1,56 @@
+"""A bar for reading, shown only on a terminal and only while it takes a while."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from qwen_agentkit.cli.terminal import plain
+
+# Seconds after which a bar begins to be worth looking at.
+_PATIENCE = 0.5
+
+Progress = Callable[[int, int, str], None]
+
+
+@contextmanager
+def reading(total: int) -> Iterator[Progress]:
+    """Gives a function `progress(done, total, file)` that draws a bar on standard error.
+
+    Args:
+        total: How many files there are.
+    """
+    if not sys.stderr.isatty():
+        yield lambda done, total, file: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+    from rich.progress import Progress as Bar
+
+    bar = Bar(
+        TextColumn("Reading"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[file]}", markup=False),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    task = bar.add_task("", total=total, file="")
+    begun = time.monotonic()
+    started = False
+
+    def progress(done: int, total: int, file: str) -> None:
+        nonlocal started
+        if not started and time.monotonic() - begun > _PATIENCE:
+            bar.start()
+            started = True
+        bar.update(task, completed=done, total=total, file=plain(os.path.basename(file)))
+
+    try:
+        yield progress
+    finally:
+        if started:
+            bar.stop()

@@ -1,0 +1,89 @@
+"""`qwen-agentkit chat`, as a process of its own."""
+
+import json
+import signal
+
+
+def test_each_line_is_answered_from_the_files(cli):
+    done = cli(
+        "chat", "resources/handbook.pdf", typed="How long is the motor guaranteed?\n\nWhich tester measures capacity?\n"
+    )
+    assert done.returncode == 0, done.stderr
+    assert "The motor is guaranteed for 27 months from the date of purchase. [1]" in done.stdout
+    assert "BT-2" in done.stdout
+    assert "(qwen-agentkit chat --help shows how)" in done.stdout
+
+
+def test_the_conversation_is_kept_until_a_new_one_begins(cli, chat_server):
+    chat_server.replies = ["Hello Ada.", "You are Ada.", "I do not know."]
+    done = cli(
+        "chat",
+        "--model",
+        "qwen3",
+        "--model-server",
+        chat_server.url,
+        typed="I am Ada.\nWho am I?\n/new\nWho am I?\n/exit\nnever read\n",
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "Hello Ada.\nYou are Ada.\nI do not know.\n"
+    said = [[message["content"] for message in request["messages"]] for request in chat_server.requests]
+    assert said == [["I am Ada."], ["I am Ada.", "Hello Ada.", "Who am I?"], ["Who am I?"]]
+
+
+def test_json_is_one_line_an_answer(cli):
+    done = cli("chat", "resources/handbook.pdf", "--json", typed="How long is the motor guaranteed?\n/files\n")
+    (line,) = done.stdout.splitlines()
+    assert json.loads(line)["citations"][0]["page"] == 7
+    assert "resources/handbook.pdf" in done.stderr
+
+
+def test_a_failure_is_said_and_the_conversation_goes_on(cli, chat_server):
+    chat_server.replies = [400, "Here again."]
+    done = cli("chat", "--model", "qwen3", "--model-server", chat_server.url, typed="One?\nTwo?\n")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "Here again.\n"
+    assert "Traceback" not in done.stderr
+    assert [message["content"] for message in chat_server.requests[-1]["messages"]] == ["Two?"]
+
+
+def test_ctrl_c_stops_the_answer_and_keeps_what_was_said(cli, chat_server):
+    chat_server.replies = ["Once upon a <wait> time that never comes", "Gladly."]
+    process = cli.start("chat", "--model", "qwen3", "--model-server", chat_server.url)
+    process.stdin.write("Tell me a story.\n")
+    process.stdin.flush()
+    assert chat_server.reached.wait(60)
+    process.send_signal(signal.SIGINT)
+    process.stdin.write("Go on.\n")
+    process.stdin.flush()
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 0, err
+    assert out == "Once upon a\nGladly.\n"
+    assert "Stopped." in err
+    said = [message["content"] for message in chat_server.requests[-1]["messages"]]
+    assert said == ["Tell me a story.", "Once upon a", "Go on."]
+
+
+def test_ctrl_c_while_it_waits_for_a_line_leaves_with_130(cli, chat_server):
+    chat_server.replies = ["Yes."]
+    process = cli.start("chat", "--model", "qwen3", "--model-server", chat_server.url)
+    process.stdin.write("Are you there?\n")
+    process.stdin.flush()
+    assert process.stdout.readline() == "Yes.\n"
+    process.send_signal(signal.SIGINT)
+    assert process.wait(20) == 130
+    assert "Traceback" not in process.stderr.read()
+
+
+def test_without_files_and_without_a_model_there_is_nothing_to_talk_about(cli):
+    done = cli("chat")
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+    assert "--model" in done.stderr
+
+
+def test_an_unknown_command_is_said_and_not_sent(cli, chat_server):
+    done = cli("chat", "--model", "qwen3", "--model-server", chat_server.url, typed="/dance\n/help\n")
+    assert done.returncode == 0
+    assert "/dance" in done.stderr
+    assert "/exit" in done.stderr
+    assert chat_server.requests == []
