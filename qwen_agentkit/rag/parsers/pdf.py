@@ -30,6 +30,8 @@ DOUBT_PAGES = 200
 MAX_OUTLINE = 5_000
 # The share of characters that one engine must find of the other's to be the better one.
 SHARE = 0.8
+# CJK characters on a page that say enough about its fonts.
+MIN_AGREEMENT = 40
 # Metadata titles that say nothing.
 _NO_TITLES = ("untitled", "microsoft word", "microsoft powerpoint", "powerpoint presentation", "document1", "slide 1")
 
@@ -73,6 +75,8 @@ class _Reading:
         self._textless: list[int] = []
         self._unmapped: dict[int, tuple[int, int]] = {}
         self._failed: list[int] = []
+        # CJK fonts for which both engines were seen to find the same characters.
+        self._agreed_fonts: set[str] = set()
 
     def run(self) -> None:
         """Reads all pages within the limits."""
@@ -136,6 +140,8 @@ class _Reading:
                 self._failed.append(index + 1)
             return plain
         mined = self._by_miner(index)
+        if engine == "auto" and plain is not None and mined is not None:
+            self._note_agreement(plain, mined, index)
         chosen = _better(plain, mined, prefer_mined=engine == "pdfminer")
         if chosen is None:
             self._failed.append(index + 1)
@@ -147,19 +153,29 @@ class _Reading:
     def _asks_for_miner(self, plain: PageContent, index: int) -> bool:
         if plain.is_right_to_left():
             return False
-        low_yield = plain.text_objects > 4 and plain.characters() < plain.text_objects
+        found = plain.characters()
+        low_yield = plain.text_objects > 4 and found < plain.text_objects
+        if (low_yield or plain.unmapped * 4 > found) and self.page_count <= DOUBT_PAGES:
+            return True
         if not (low_yield or plain.unmapped or plain.cjk_characters()):
             return False
-        if low_yield and self.page_count <= DOUBT_PAGES:
-            return True
+        return not self._cjk_fonts(index) <= self._agreed_fonts
+
+    def _cjk_fonts(self, index: int) -> frozenset[str]:
         miner = self._open_miner()
         if miner is None:
-            return False
+            return frozenset()
         try:
-            return miner.has_cjk_map(index)
+            return miner.cjk_fonts(index)
         except Exception as error:  # pdfminer raises what its parsing trips over, of any kind
             logger.debug("pdfminer cannot tell the fonts of page %d of %s: %r", index + 1, self.out.source, error)
-            return False
+            return frozenset()
+
+    def _note_agreement(self, plain: PageContent, mined: PageContent, index: int) -> None:
+        """Where pdfium finds all that pdfminer finds, it is trusted with the same fonts on later pages."""
+        enough = mined.cjk_characters() >= MIN_AGREEMENT
+        if enough and not plain.unmapped and plain.cjk_characters() >= 0.99 * mined.cjk_characters():
+            self._agreed_fonts |= self._cjk_fonts(index)
 
     def _by_pdfium(self, index: int) -> PageContent | None:
         import pypdfium2

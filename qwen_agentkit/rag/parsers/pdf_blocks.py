@@ -22,7 +22,8 @@ MAX_BOLD_HEADING_CHARACTERS = 100
 MAX_LEVEL = 6
 
 _LIST_MARKER = re.compile(
-    r"(?:[•·▪◦‣●○■□➢✓*–—-]|\(?\d{1,3}[.)]|\(?[A-Za-z][.)]|[(（]?[一二三四五六七八九十]{1,3}[)）、]|\d{1,2}、)\s*(?=\S)"
+    r"(?:[•▪◦‣●○■□➢✓\uf0b7\uf0a7]\s*|(?:[·*–—-]|\(?\d{1,3}[.)]|\(?[A-Za-z][.)])\s+"
+    r"|[(（]?[一二三四五六七八九十]{1,3}[)）、]\s*|\d{1,2}、\s*)(?=\S)"
 )
 _BULLET = re.compile(r"[•·▪◦‣●○■□➢✓\uf0b7\uf0a7\u2022]\s*")
 _SENTENCE_END = re.compile(r"[.!?。！？；;:：]['\"”’)）]*$")
@@ -130,7 +131,7 @@ def _take_running_lines(content: PageContent, add: Add, running: Callable[[str],
 
 def edge_words(content: PageContent) -> list:
     """Words in the strips at the top and the bottom where running headers and footers stand."""
-    top, bottom = 0.1 * content.height, 0.9 * content.height
+    top, bottom = 0.12 * content.height, 0.88 * content.height
     return [word for word in content.words if word.y1 < top or word.y0 > bottom]
 
 
@@ -184,7 +185,7 @@ def _add_flow(part: Sequence[Item], style: Style, page: int, known: set[str], ad
             continue
         if previous is not None and paragraph.ends_before(item, previous, leading, left, right):
             paragraph.close()
-        paragraph.take(item, left)
+        paragraph.take(item, left, right)
         previous = item
     paragraph.close()
 
@@ -212,6 +213,7 @@ class _Paragraph:
         self._is_item = False
         self._is_code = False
         self._last: Row | None = None
+        self._breaks: set[int] = set()
         self._indent = 0.0
 
     def ends_before(self, row: Row, previous: Row, leading: float, left: float, right: float) -> bool:
@@ -248,8 +250,8 @@ class _Paragraph:
             return False
         return self._style.level(row.text, row.size, row.bold, self._page) is None
 
-    def take(self, row: Row, left: float) -> None:
-        """Adds a line of a column that begins at `left`."""
+    def take(self, row: Row, left: float, right: float) -> None:
+        """Adds a line of a column that reaches from `left` to `right`."""
         text = row.text.strip()
         if not self._lines:
             self._is_code = self._reads_as_code(row)
@@ -263,7 +265,10 @@ class _Paragraph:
             self._level = self._style.level(text, row.size, row.bold, self._page)
             self._is_item = self._level is None and _LIST_MARKER.match(text) is not None
             self._indent = row.x0
+        elif self._last is not None and _breaks_line(self._last, row, right):
+            self._breaks.add(len(self._lines))
         self._lines.append(text)
+        self._last = row
 
     def close(self) -> None:
         """Adds the block, if there is one."""
@@ -271,20 +276,32 @@ class _Paragraph:
             return
         if self._is_code:
             self._add(CODE, "\n".join(self._lines), page=self._page)
-            self._lines.clear()
-            self._is_code = False
-            self._last = None
+            self._clear()
             return
-        text = join_lines(self._lines, self._known)
+        starts = [0, *sorted(self._breaks), len(self._lines)]
+        text = "\n".join(join_lines(self._lines[start:end], self._known) for start, end in pairwise(starts))
         if self._level is not None:
-            self._add(HEADING, text, level=self._level, page=self._page)
+            self._add(HEADING, " ".join(text.split()), level=self._level, page=self._page)
         elif self._is_item:
             self._add(LIST_ITEM, _BULLET.sub("- ", text, count=1) if _BULLET.match(text) else text, page=self._page)
         else:
             self._add(TEXT, text, page=self._page)
+        self._clear()
+
+    def _clear(self) -> None:
         self._lines.clear()
+        self._breaks.clear()
         self._level = None
-        self._is_item = False
+        self._last = None
+        self._is_item = self._is_code = False
+
+
+def _breaks_line(above: Row, row: Row, right: float) -> bool:
+    """The line above was ended on purpose: the first word of this row would have fitted there."""
+    word = row.segments[0].words[0]
+    width = row.size if has_cjk(word.text[0]) else word.x1 - word.x0
+    last = above.segments[-1].words[-1].text
+    return not last.endswith("-") and right - above.x1 > width + 1.5 * row.size
 
 
 def code_line(row: Row, left: float) -> str:

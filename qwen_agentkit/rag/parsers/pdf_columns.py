@@ -137,12 +137,15 @@ def _is_between_columns(items: list[Item], gutter: float) -> bool:
 
 
 def _is_prose(items: Sequence[Item]) -> bool:
-    """Most lines hold several words; cells of a table do not."""
-    segments = [item for item in items if isinstance(item, Segment)]
-    if not segments:
-        return True
-    prose = sum(1 for segment in segments if _word_count(segment) >= MIN_WORDS)
-    return prose * 2 >= len(segments)
+    """Most of the text stands in lines of several words; cells of a table are shorter."""
+    prose = total = 0
+    for item in items:
+        if isinstance(item, Segment):
+            length = sum(len(word.text) for word in item.words)
+            total += length
+            if _word_count(item) >= MIN_WORDS:
+                prose += length
+    return prose * 3 >= total * 2
 
 
 def _word_count(segment: Segment) -> int:

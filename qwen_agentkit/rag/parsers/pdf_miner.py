@@ -60,29 +60,34 @@ class MinerReader:
             self._seen.append(next(self._pages))
         return self._seen[index]
 
-    def has_cjk_map(self, index: int) -> bool:
-        """A font of the page maps codes by a predefined CJK character map, or names a CJK collection.
+    def cjk_fonts(self, index: int) -> frozenset[str]:
+        """Fonts of the page that map codes by a predefined CJK character map, or name a CJK collection.
 
         Args:
             index: 0-based page index.
+
+        Returns:
+            Names that tell the fonts of one file apart; empty when there is none.
         """
         from pdfminer.pdftypes import dict_value, list_value, resolve1
 
         fonts = dict_value(dict_value(resolve1(self._page(index).resources) or {}).get("Font") or {})
-        for reference in fonts.values():
+        found: set[str] = set()
+        for name, reference in fonts.items():
             font = resolve1(reference)
             if not isinstance(font, dict) or getattr(font.get("Subtype"), "name", "") != "Type0":
                 continue
             encoding = getattr(resolve1(font.get("Encoding")), "name", "")
             if isinstance(encoding, str) and encoding and not encoding.startswith(_PLAIN_ENCODINGS):
-                return True
+                found.add(f"{getattr(reference, 'objid', name)}")
+                continue
             for descendant in list_value(font.get("DescendantFonts") or []):
                 info = dict_value(dict_value(descendant).get("CIDSystemInfo") or {})
                 ordering = resolve1(info.get("Ordering")) or b""
-                name = ordering.decode("latin-1") if isinstance(ordering, bytes) else str(ordering)
-                if name.startswith(_CJK_COLLECTIONS) and "ToUnicode" not in font:
-                    return True
-        return False
+                collection = ordering.decode("latin-1") if isinstance(ordering, bytes) else str(ordering)
+                if collection.startswith(_CJK_COLLECTIONS) and "ToUnicode" not in font:
+                    found.add(f"{getattr(reference, 'objid', name)}")
+        return frozenset(found)
 
     def read(self, index: int) -> PageContent:
         """Everything on one page.

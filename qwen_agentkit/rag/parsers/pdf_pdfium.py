@@ -7,6 +7,7 @@ import io
 import math
 import re
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ LOCK = threading.RLock()
 _LINE_END_HYPHEN = "\ufffe"
 _WORD = re.compile(r"[^\s\ufffe\x00]+\ufffe?|\ufffe")
 _MONO = re.compile(r"courier|mono|consol|typewriter|^(\w+\+)?cmtt|menlo|sourcecode|inconsolata", re.IGNORECASE)
-_BOLD = re.compile(r"bold|black|heavy|semibold|demi|[-,]bd\b", re.IGNORECASE)
+_BOLD = re.compile(r"bold|black|heavy|demi|-medi|cmbx|sfbx|[-,]bd\b", re.IGNORECASE)
 
 # A page with more drawing than this is a picture made of lines, not a table.
 MAX_PATHS = 6_000
@@ -36,6 +37,8 @@ THIN = 2.5
 _ERROR_PASSWORD = 4
 # Bit of the font descriptor flags, ISO 32000-1 table 123.
 _FIXED_PITCH = 1
+# Direction of text that stands in no quarter turn.
+_SLANTING = 9
 
 
 def open_document(source: Path | bytes, password: str | None) -> Any:
@@ -82,10 +85,9 @@ def read_page(document: Any, index: int) -> PageContent:
     try:
         width, height = page.get_size()
         content = PageContent(index + 1, width, height)
-        to_shown = _Shown(page.get_bbox(), page.get_rotation())
         text_page = page.get_textpage()
         try:
-            _read_words(text_page.raw, content, to_shown)
+            to_shown = _read_words(text_page.raw, content, page.get_bbox(), page.get_rotation())
         finally:
             text_page.close()
         _read_objects(page, content, to_shown)
@@ -113,27 +115,68 @@ class _Shown:
         return x0 - self.left, self.top - y1, x1 - self.left, self.top - y0
 
 
-def _read_words(text_page: Any, content: PageContent, to_shown: _Shown) -> None:
+def _read_words(text_page: Any, content: PageContent, box: tuple[float, float, float, float], rotation: int) -> _Shown:
+    """Adds the words and says how the page is to be turned so that most of them stand upright."""
+    text = _page_text(text_page)
+    found = list(_raw_words(text_page, text, content)) if text else []
+    directions: Counter[int] = Counter()
+    for word, _, quarter, _ in found:
+        directions[quarter] += len(word.text)
+    # Text that lies on its side on most of the page was meant to be read with the page turned.
+    if directions and directions.most_common(1)[0][0] != (-rotation // 90) % 4:
+        main, weight = directions.most_common(1)[0]
+        if main != _SLANTING and weight > 0.8 * directions.total():
+            if (90 * main + rotation) % 180:
+                content.width, content.height = content.height, content.width
+            rotation = -90 * main
+    to_shown = _Shown(box, rotation)
+    upright = (-rotation // 90) % 4
+    aside: list[str] = []
+    for word, raw_box, quarter, new_line in found:
+        if quarter != upright:
+            aside.append("\n" if new_line else " ")
+            aside.append(word.text)
+            continue
+        word.x0, word.y0, word.x1, word.y1 = to_shown.box(*raw_box)
+        # Text matrices may scale the font; what is seen is the height of the box.
+        height = word.y1 - word.y0
+        if word.size <= 1.5 or height > 2.2 * word.size:
+            word.size = max(height * 0.85, 1.0)
+        content.words.append(word)
+    content.aside = [line.strip() for line in "".join(aside).split("\n") if line.strip()]
+    return to_shown
+
+
+def _page_text(text_page: Any) -> str:
+    """The text of the page, one character for each that pdfium counts."""
     import pypdfium2.raw as raw
 
     count = raw.FPDFText_CountChars(text_page)
     if count <= 0:
-        return
+        return ""
     buffer = (ctypes.c_ushort * (2 * count + 2))()
     written = raw.FPDFText_GetText(text_page, 0, count, buffer)
     text = bytes(buffer)[: 2 * max(written - 1, 0)].decode("utf-16-le", "replace")
     if len(text) != count:
         # pdfium leaves characters out of the text that it counts; one by one they keep their places.
         text = "".join(_character(raw.FPDFText_GetUnicode(text_page, index)) for index in range(count))
+    return text
+
+
+_RawWord = tuple[Word, tuple[float, float, float, float], int, bool]
+
+
+def _raw_words(text_page: Any, text: str, content: PageContent) -> Iterator[_RawWord]:
+    """Words with their boxes as pdfium has them, their direction in quarter turns, and whether a line begins."""
+    import pypdfium2.raw as raw
+
     rect = raw.FS_RECTF()
     name_buffer = ctypes.create_string_buffer(256)
     flags = ctypes.c_int()
     has_map_error, loose_box = raw.FPDFText_HasUnicodeMapError, raw.FPDFText_GetLooseCharBox
     font_size, char_angle, font_info = raw.FPDFText_GetFontSize, raw.FPDFText_GetCharAngle, raw.FPDFText_GetFontInfo
-    bold = mono = False
+    fonts: dict[tuple[bytes, int], tuple[bool, bool]] = {}
     previous_end = -1
-    aside: list[str] = []
-    aside_end = -1
     for match in _WORD.finditer(text):
         start, end = match.span()
         new_line = previous_end < 0 or "\n" in text[previous_end:start]
@@ -148,34 +191,28 @@ def _read_words(text_page: Any, content: PageContent, to_shown: _Shown) -> None:
             if not word.strip(_LINE_END_HYPHEN):
                 continue
         if hyphen:
-            word = word[:-1] + "-"
-        angle = math.degrees(char_angle(text_page, start))
-        if angle >= 0 and not _is_upright(angle + to_shown.rotation):
-            separator = "\n" if new_line or aside_end < 0 else " "
-            aside.append(separator if aside else "")
-            aside.append(word)
-            aside_end = end
-            continue
-        size = font_size(text_page, start)
-        if new_line:
-            # Asked once a line: what is in another font within the line does not change what the line is.
-            length = font_info(text_page, start, name_buffer, 256, ctypes.byref(flags))
-            font = name_buffer.value.decode("utf-8", "replace") if length > 1 else ""
-            bold = is_bold_font(font)
-            mono = bool(flags.value & _FIXED_PITCH) or is_mono_font(font)
+            word = word.replace(_LINE_END_HYPHEN, "-")
+        length = font_info(text_page, start, name_buffer, 256, ctypes.byref(flags))
+        font = (name_buffer.value if 1 < length <= 256 else b"", flags.value)
+        if font not in fonts:
+            name = font[0].decode("utf-8", "replace")
+            fonts[font] = is_bold_font(name), bool(flags.value & _FIXED_PITCH) or is_mono_font(name)
+        bold, mono = fonts[font]
         if not loose_box(text_page, start, ctypes.byref(rect)):
             continue
         x0, y0, x1, y1 = rect.left, rect.bottom, rect.right, rect.top
         if last > start and loose_box(text_page, last, ctypes.byref(rect)):
             x0, y0 = min(x0, rect.left), min(y0, rect.bottom)
             x1, y1 = max(x1, rect.right), max(y1, rect.top)
-        shown = to_shown.box(x0, y0, x1, y1)
-        # Text matrices may scale the font; what is seen is the height of the box.
-        height = shown[3] - shown[1]
-        if size <= 1.5 or height > 2.2 * size:
-            size = max(height * 0.85, 1.0)
-        content.words.append(Word(word, *shown, size, bold, mono))
-    content.aside = [line for line in "".join(aside).split("\n") if line.strip()]
+        quarter = _quarter(char_angle(text_page, start))
+        yield Word(word, x0, y0, x1, y1, font_size(text_page, start), bold, mono), (x0, y0, x1, y1), quarter, new_line
+
+
+def _quarter(radians: float) -> int:
+    """An angle in quarter turns, or `_SLANTING`."""
+    turned = math.degrees(radians) / 90 % 4
+    nearest = round(turned)
+    return nearest % 4 if abs(turned - nearest) < 0.09 else _SLANTING
 
 
 def is_bold_font(name: str) -> bool:
@@ -190,11 +227,6 @@ def is_mono_font(name: str) -> bool:
 
 def _character(code: int) -> str:
     return chr(code) if 0 < code < 0x110000 and not 0xD800 <= code <= 0xDFFF else "\x00"
-
-
-def _is_upright(degrees: float) -> bool:
-    turned = degrees % 360
-    return turned < 8 or turned > 352
 
 
 def _read_notes(page: Any) -> list[str]:

@@ -15,6 +15,11 @@ TOUCH = 3.5
 # A grid beyond this is a drawing.
 MAX_COLUMNS = 120
 MAX_ROWS = 1_500
+# Columns that are not ruled are parted by at least this many font sizes.
+MIN_GAP = 0.6
+# Dots that lead from a title to its page number; such a list is no table.
+_LEADERS = re.compile(r"\.{4,}|(?:\. ){4,}|…{2,}")
+_NUMBER = re.compile(r"[-+(]?[$€£¥]?\s?\d[\d,.\s]*%?\)?|[-–—]|n/?a", re.IGNORECASE)
 
 
 def take_ruled_tables(content: PageContent) -> list[TableBox]:
@@ -107,8 +112,12 @@ def _fill_grid(content: PageContent, level: list[Rule], upright: list[Rule]) -> 
     elif len(ys) <= 3 and (lines := _unruled_rows(cells)):
         rows = lines
     else:
+        places = {owner for row in owners for owner in row}
+        if sum(1 for i, j in places if cells[i][j]) * 2 < len(places):
+            return None  # a drawing with figures beside it
         rows = [[_cell_text(words) for words in row] for row in cells]
         _repeat_merged(rows, owners)
+        rows = [line for row, words in zip(rows, cells, strict=True) for line in _lines_of_band(row, words)]
     rows = _without_blanks(rows)
     if not is_table(rows):
         return None
@@ -210,6 +219,31 @@ def _unruled_rows(cells: Sequence[Sequence[Sequence[Word]]]) -> list[list[str]] 
     return result if split else None
 
 
+def _lines_of_band(row: list[str], cells: Sequence[Sequence[Word]]) -> list[list[str]]:
+    """The rows in a band between two rules: several, when the lines of the cells stand on the same heights.
+
+    Wrapped text leaves other cells without a line beside it: each line of the first column must have one in most
+    columns, and with two columns only figures are proof enough.
+    """
+    columns = [rows_of(segments_of(words)) for words in cells]
+    anchors = columns[0]
+    filled = sum(1 for lines in columns if lines)
+    if len(anchors) < 2 or filled < 2:
+        return [row]
+    if filled == 2 and not all(_NUMBER.fullmatch(line.text.strip()) for lines in columns[1:] for line in lines):
+        return [row]
+    result = [[""] * len(columns) for _ in anchors]
+    for j, lines in enumerate(columns):
+        for line in lines:
+            at = min(range(len(anchors)), key=lambda k, y=line.y1: abs(anchors[k].y1 - y))
+            if abs(anchors[at].y1 - line.y1) > 0.4 * line.size or result[at][j]:
+                return [row]
+            result[at][j] = line.text
+    if any(sum(1 for cell in line if cell) * 2 <= filled for line in result):
+        return [row]
+    return result
+
+
 def _without_blanks(rows: list[list[str]]) -> list[list[str]]:
     """Without the rows and columns that hold nothing."""
     rows = [row for row in rows if any(cell.strip() for cell in row)]
@@ -230,11 +264,6 @@ def is_table(rows: Sequence[Sequence[str]]) -> bool:
 
 
 # --- tables without rules
-
-# Dots that lead from a title to its page number; such a list is no table.
-_LEADERS = re.compile(r"\.{4,}|(?:\. ){4,}|…{2,}")
-_NUMBER = re.compile(r"[-+(]?[$€£¥]?\s?\d[\d,.\s]*%?\)?|[-–—]|n/?a", re.IGNORECASE)
-MIN_GAP = 0.6
 
 
 def with_aligned_tables(rows: Sequence[Row]) -> list[Row | TableBox]:
