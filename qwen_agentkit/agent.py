@@ -111,6 +111,7 @@ class Agent(ABC):
         conversation = with_system_message(conversation, self.system_message)
         asked = run_context.reader.get() or Reader()
         run = RunContext(self.name, current_run(), cancel, limits, asked.sink, asked.loop, kwargs["lang"])
+        run.as_dicts = as_dicts
         kwargs = declared(type(self)._run, kwargs)
         return drive(
             run,

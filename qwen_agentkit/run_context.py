@@ -58,6 +58,8 @@ class RunContext:
         cancel: The run's own `CancelToken`.
         ledger: Counts against the limits.
         usage: What this run and all it started have used.
+        as_dicts: Whether the run's reader gets dicts.
+        output_type: The type or JSON schema that the answer must have, None for any.
         state: A dict shared by the whole run tree; keys are `module.name` of who owns the value.
     """
 
@@ -87,6 +89,8 @@ class RunContext:
         self.sink = sink if sink is not None else (parent.sink if parent else None)
         self.loop = loop if loop is not None else (parent.loop if parent else None)
         self.lang = lang
+        self.as_dicts = False
+        self.output_type: Any = None
         self._seq: Iterator[int] = parent._seq if parent else itertools.count(1)
         self._own: dict[str, Any] = {}
         # child run id -> what it yielded last; see `announced`

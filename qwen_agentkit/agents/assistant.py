@@ -9,6 +9,7 @@ from typing import Any
 
 from qwen_agentkit.agents.fncall_agent import FnCallAgent
 from qwen_agentkit.agents.grounding import with_citations
+from qwen_agentkit.agents.loop.turn import Resumption
 from qwen_agentkit.run_context import current_run
 from qwen_agentkit.schema import Message
 from qwen_agentkit.system_message import appended
@@ -76,7 +77,11 @@ class Assistant(FnCallAgent):
     def _run(
         self, messages: list[Message], lang: str = "en", knowledge: str | list[dict] = "", **kwargs: Any
     ) -> Iterator[list[Message]]:
-        prepared = self._prepend_knowledge_prompt(messages, lang, knowledge, **kwargs)
+        saved = kwargs.get("resume_from")
+        if isinstance(saved, Resumption):
+            prepared = saved.conversation
+        else:
+            prepared = self._prepend_knowledge_prompt(messages, lang, knowledge, **kwargs)
         yield from with_citations(super()._run(prepared, lang=lang, **kwargs), prepared)
 
     def _prepend_knowledge_prompt(

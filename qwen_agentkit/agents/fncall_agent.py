@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from qwen_agentkit import settings
 from qwen_agentkit.agent import Agent
-from qwen_agentkit.agents.loop.limit import closing_request, limit_answer, model_call_limit
+from qwen_agentkit.agents.handoff import Handoff, HandoffTool, handoff_tools
+from qwen_agentkit.agents.hooks import Hooks, StopTurn, ask_hooks
+from qwen_agentkit.agents.loop import ending, handing_off, setup
+from qwen_agentkit.agents.loop.approval import approver_of, review
+from qwen_agentkit.agents.loop.endings import Endings
+from qwen_agentkit.agents.loop.follow_ups import FollowUps
+from qwen_agentkit.agents.loop.limit import model_call_limit
+from qwen_agentkit.agents.loop.notes import add_notes
+from qwen_agentkit.agents.loop.repeats import RepeatGuard
 from qwen_agentkit.agents.loop.tool_round import ToolCall, run_calls
+from qwen_agentkit.agents.loop.turn import Checkpoint, Resumption, Turn
 from qwen_agentkit.errors import RunLimitExceeded
-from qwen_agentkit.schema import ContentItem, Message
+from qwen_agentkit.run_context import current_run
+from qwen_agentkit.schema import ASSISTANT, ContentItem, Message
+from qwen_agentkit.tools.base import BaseTool
 from qwen_agentkit.utils.ids import new_call_id
 
 if TYPE_CHECKING:
     from qwen_agentkit.memory import Memory
+    from qwen_agentkit.tools.workbench import Workbench
 
 # A program may assign its own number here, as Qwen-Agent programs do; None leaves it to the settings.
 MAX_LLM_CALL_PER_RUN: int | None = None
@@ -27,9 +39,29 @@ class FnCallAgent(Agent):
     Args:
         function_list, llm, system_message, name, description: As for `Agent`.
         files: Documents (paths, folders, globs, addresses) for `mem` and for tools with `file_access`.
+        workbench: Tools that come and go, listed anew before every model call.
         max_llm_call_per_run: Model calls of one turn; None is `settings.MAX_LLM_CALL_PER_RUN`. When they are
             used up with tools still wanted, `on_limit` decides.
-        **kwargs: `on_limit`, and `rag_cfg` for the memory.
+        max_tool_iterations: Tool rounds of one turn; then a summary of the results, or a last reply about them,
+            is the answer. None: as many as the model calls allow.
+        reflect_on_tool_use: With `max_tool_iterations`: whether that last reply is made. None: only when the
+            answer must have a type.
+        tool_call_summary_format: Text of the summary for each call; fields `tool_name`, `arguments`, `result`,
+            `is_error`.
+        tool_call_summary_formatter: `formatter(call, result)` in its place.
+        summary_rounds: `last` or `all`.
+        handoffs: Agents (or `Handoff`) that the conversation may be passed on to.
+        handoff_mode: `continue`: the run goes on with the other agent. `return`: it ends with `extra["handoff"]`.
+        max_handoffs: Handoffs in one run; then the agent must answer itself.
+        approve: Who decides about tool calls: True, False, `"pause"`, a dict by tool name, or a function of the
+            `ToolCall` that returns True, False, a reason, a `Decision`, or `"pause"`.
+        repeats: Notices for repeated calls; False for none.
+        hooks: `Hooks` that look on.
+        honesty_rule: Whether the prompt of an agent with tools says to invent nothing where a tool gave nothing.
+        **kwargs: `on_limit`; `rag_cfg` for the memory.
+
+    Arguments of `run` read here: `follow_ups` (`FollowUps`), `checkpoint` (`Checkpoint`),
+    `max_llm_call_per_run`, `seed`.
     """
 
     def __init__(
@@ -40,11 +72,40 @@ class FnCallAgent(Agent):
         name: str | None = None,
         description: str | None = None,
         files: Sequence[str] | None = None,
+        *,
+        workbench: Workbench | None = None,
         max_llm_call_per_run: int | None = None,
+        max_tool_iterations: int | None = None,
+        reflect_on_tool_use: bool | None = None,
+        tool_call_summary_format: str = "{result}",
+        tool_call_summary_formatter: Callable[[ToolCall, str], str] | None = None,
+        summary_rounds: str = "last",
+        handoffs: list[Agent | Handoff] | None = None,
+        handoff_mode: str = "continue",
+        max_handoffs: int = 3,
+        approve: bool | str | Mapping[str, Any] | Callable[[ToolCall], Any] | None = None,
+        repeats: RepeatGuard | bool | None = None,
+        hooks: Sequence[Hooks] = (),
+        honesty_rule: bool = True,
         **kwargs: Any,
     ) -> None:
         super().__init__(function_list, llm, system_message, name, description, **kwargs)
         self.max_llm_call_per_run = max_llm_call_per_run
+        self.endings = Endings(
+            max_tool_iterations,
+            reflect_on_tool_use,
+            tool_call_summary_format,
+            tool_call_summary_formatter,
+            summary_rounds,
+        )
+        self.workbench = workbench
+        self.handoff_map = handoff_tools(handoffs, set(self.function_map))
+        self.handoff_mode = setup.checked_handoff_mode(handoff_mode, self.handoff_map)
+        self.max_handoffs = max_handoffs
+        self.repeats = setup.repeat_guard(repeats)
+        self.hooks = tuple(hooks)
+        self.honesty_rule = honesty_rule
+        self._approver = approver_of(approve)
         self._files = list(files or [])
         self._rag_cfg = dict(kwargs.get("rag_cfg") or {})
         self._mem: Memory | None = None
@@ -64,73 +125,108 @@ class FnCallAgent(Agent):
     def mem(self, memory: Memory) -> None:
         self._mem = memory
 
+    # ---- the loop ------------------------------------------------------------------------------------------
+
     def _run(self, messages: list[Message], lang: str = "en", **kwargs: Any) -> Iterator[list[Message]]:
-        conversation, response = list(messages), []
         budget = model_call_limit(kwargs.pop("max_llm_call_per_run", None), self.max_llm_call_per_run, _assigned())
-        calls_made, limit = 0, None
-        while limit is None:
-            if calls_made >= budget:
-                limit = "model_calls"
-                break
-            output: list[Message] = []
-            try:
-                for output in self._call_llm(
-                    conversation, self._functions(), extra_generate_cfg=_generate_cfg(lang, kwargs)
-                ):
-                    yield response + output
-            except RunLimitExceeded as error:
-                limit = error.which
-            calls_made += 1
-            response, conversation = response + output, conversation + output
-            calls = self._tool_calls(output)
-            if not calls:
-                break
-            for _ in self._run_tools(calls, conversation, kwargs):
-                yield response + _results(calls)
-            response, conversation = response + _results(calls), conversation + _results(calls)
-            yield response
-        if limit is not None:
-            yield from self._end_at_limit(limit, budget, conversation, response, lang, kwargs)
-        self._keep_files(conversation)
+        # Arguments of these names that are something else belong to the program's tools.
+        follow_ups: FollowUps | None = setup.taken(kwargs, "follow_ups", FollowUps)
+        checkpoint: Checkpoint | None = setup.taken(kwargs, "checkpoint", Checkpoint)
+        saved: Resumption | None = setup.taken(kwargs, "resume_from", Resumption)
+        turn = saved.turn(budget) if saved else Turn(self._prompt(messages, lang), lang, budget, kwargs)
+        decisions = saved.decisions if saved else None
+        try:
+            with setup.started(self.workbench):
+                while turn.end is None:
+                    if not turn.calls:
+                        yield from self._ask(turn)
+                        self._save(turn, checkpoint)
+                    if turn.calls and turn.end is None:
+                        yield from self._act(turn, follow_ups, checkpoint, decisions)
+                        decisions = None
+                yield from ending.close_turn(self, turn)
+        except StopTurn as stop:
+            turn.say([Message(ASSISTANT, stop.answer)] if stop.answer else [])
+            yield turn.response
+        finally:
+            if follow_ups is not None:
+                follow_ups.close()
+        self._keep_files(turn.conversation)
 
-    def _end_at_limit(
-        self,
-        which: str,
-        budget: int,
-        conversation: list[Message],
-        response: list[Message],
-        lang: str,
-        kwargs: dict[str, Any],
+    def _ask(self, turn: Turn) -> Iterator[list[Message]]:
+        """One model call: its reply, and the calls it makes."""
+        if turn.model_calls >= turn.budget:
+            turn.end = "limit:model_calls"
+            return
+        turn.tools = self._tools()
+        functions = [tool.function for tool in turn.tools.values()]
+        sent = ask_hooks(self.hooks, lambda hook: hook.before_model(turn.conversation, functions), turn.conversation)
+        reply: list[Message] = []
+        turn.model_calls += 1
+        try:
+            for reply in self._call_llm(sent, functions, extra_generate_cfg=generate_cfg(turn)):
+                yield turn.response + reply
+        except RunLimitExceeded as error:
+            turn.end = f"limit:{error.which}"
+        reply = ask_hooks(self.hooks, lambda hook: hook.after_model(reply), reply)
+        turn.calls = self._tool_calls(reply)
+        turn.say(reply)
+        if not turn.calls and turn.end is None:
+            turn.end = "answered"
+
+    def _act(
+        self, turn: Turn, follow_ups: FollowUps | None, checkpoint: Checkpoint | None, decisions: Any
     ) -> Iterator[list[Message]]:
-        """The end of a turn that may make no further tool calls."""
-        if self.on_limit == "raise":
-            raise RunLimitExceeded(which, f"{self._label()} reached its limit of {budget} model calls", response)
-        output: list[Message] = []
-        if self.on_limit == "answer":
-            try:
-                for output in self._call_llm(
-                    closing_request(conversation, lang), extra_generate_cfg=_generate_cfg(lang, kwargs)
-                ):
-                    # Tools were not offered: a call that comes all the same is not one.
-                    output = [message for message in output if message.function_call is None]
-                    yield response + output
-            except RunLimitExceeded as error:
-                which = error.which
-            if not any(message.content for message in output):
-                output = [*output, limit_answer(which, lang)]
-        response = response + output
-        if response:
-            last = response[-1]
-            response[-1] = last.model_copy(update={"extra": {**(last.extra or {}), "end": f"limit:{which}"}})
-            yield response
+        """The tool calls of one reply: decided about, made at once, their results taken in."""
+        run = current_run()
+        turn.tools = turn.tools or self._tools()
+        handing_off.choose(turn, run)
+        if review(turn.calls, self._approver, run, decisions):
+            turn.end = "paused"
+            self._save(turn, checkpoint)
+            return
 
-    def _functions(self) -> list[dict]:
-        return [tool.function for tool in self.function_map.values()]
+        def execute(call: ToolCall) -> str | list[ContentItem]:
+            given = ask_hooks(self.hooks, lambda hook: hook.before_tool(call))
+            if given is None:
+                given = self._call_tool(call.name, call.arguments, messages=turn.conversation, **turn.kwargs)
+            return ask_hooks(self.hooks, lambda hook: hook.after_tool(call, given), given)
 
-    def _tool_calls(self, output: list[Message]) -> list[ToolCall]:
+        for _ in run_calls(turn.calls, turn.tools, execute):
+            self._save(turn, checkpoint)
+            yield turn.response + turn.results
+        add_notes(turn, self.repeats, follow_ups)
+        turn.close_round()
+        self._save(turn, checkpoint)
+        yield turn.response
+        turn.end = ending.after_round(turn, self.endings, self.repeats)
+
+    # ---- what the loop calls -------------------------------------------------------------------------------
+
+    def _prompt(self, messages: list[Message], lang: str) -> list[Message]:
+        """The conversation as the loop begins with it."""
+        has_tools = bool(self.function_map or self.workbench)
+        return setup.with_honesty_rule(messages, lang) if self.honesty_rule and has_tools else list(messages)
+
+    def _tools(self) -> dict[str, BaseTool]:
+        """The tools to offer now, by name."""
+        tools = dict(self.function_map)
+        if self.workbench is not None:
+            for tool in self.workbench.list_tools():
+                if tool.name in tools:
+                    raise ValueError(f"{tool.name!r} is in function_list and in the workbench; rename one of them")
+                tools[tool.name] = tool
+        run = current_run()
+        if self.handoff_map and handing_off.made(run) < self.max_handoffs:
+            tools |= self.handoff_map
+        if run is not None:
+            run.own("fncall.tools", dict).update(tools)
+        return tools
+
+    def _tool_calls(self, reply: list[Message]) -> list[ToolCall]:
         """The calls in one reply. A call that came without an id gets one, in the message too."""
         calls = []
-        for message in output:
+        for message in reply:
             wanted, name, arguments, _ = self._detect_tool(message)
             if not wanted:
                 continue
@@ -141,17 +237,34 @@ class FnCallAgent(Agent):
             calls.append(ToolCall(call_id, name or "", arguments if arguments is not None else "{}"))
         return calls
 
-    def _run_tools(self, calls: list[ToolCall], conversation: list[Message], kwargs: dict[str, Any]) -> Iterator[None]:
-        def execute(call: ToolCall) -> str | list[ContentItem]:
-            return self._call_tool(call.name, call.arguments, messages=conversation, **kwargs)
-
-        yield from run_calls(calls, self.function_map, execute)
-
     def _call_tool(self, tool_name: str, tool_args: str | dict = "{}", **kwargs: Any) -> str | list[ContentItem]:
-        tool = self.function_map.get(tool_name)
-        if tool is not None and getattr(tool, "file_access", False) and "files" not in kwargs:
+        from qwen_agentkit.tools.execution import call_tool
+
+        run = current_run()
+        tools = {**self.function_map, **(run.own("fncall.tools", dict) if run is not None else {})}
+        if getattr(tools.get(tool_name), "file_access", False) and "files" not in kwargs:
             kwargs["files"] = self._files_for_tools(kwargs.get("messages") or [])
-        return super()._call_tool(tool_name, tool_args, **kwargs)
+        return call_tool(tools, tool_name, tool_args, kwargs)
+
+    def _save(self, turn: Turn, checkpoint: Checkpoint | None) -> None:
+        if checkpoint is not None:
+            run = current_run()
+            checkpoint.put(turn.to_dict(self.name, as_dicts=run is not None and run.as_dicts))
+
+    def resume(self, state: Mapping[str, Any], decisions: Any = None, **kwargs: Any) -> Iterator[list[Any]]:
+        """Goes on with a turn that was saved, in this process or another.
+
+        Args:
+            state: A state that a `Checkpoint` got.
+            decisions: About the calls that waited: one for all (True, False), or a dict by call id of True,
+                False, a reason to deny, or a `Decision`.
+            **kwargs: As for `run`.
+
+        Yields:
+            As `run`: the whole response, what was said before the pause included.
+        """
+        resumption = Resumption(state, decisions)
+        return self.run(resumption.given_messages, lang=state["lang"], resume_from=resumption, **kwargs)
 
     def _files_for_tools(self, messages: list[Message]) -> list[str]:
         from qwen_agentkit.utils.message_files import files_of, images_of
@@ -167,22 +280,16 @@ class FnCallAgent(Agent):
             self.mem.extend_files(files, conversation=conversation)
 
 
-def _generate_cfg(lang: str, kwargs: dict[str, Any]) -> dict[str, Any]:
-    cfg: dict[str, Any] = {"lang": lang}
-    if kwargs.get("seed") is not None:
-        cfg["seed"] = kwargs["seed"]
+def generate_cfg(turn: Turn) -> dict[str, Any]:
+    """Settings of the turn's model calls."""
+    cfg: dict[str, Any] = {"lang": turn.lang}
+    if turn.kwargs.get("seed") is not None:
+        cfg["seed"] = turn.kwargs["seed"]
     return cfg
 
 
-def _results(calls: list[ToolCall]) -> list[Message]:
-    """Result messages of the calls that are closed, up to the first that is open."""
-    results = []
-    for call in calls:
-        if call.outcome is None:
-            break
-        results.append(call.message)
-    return results
-
-
-def _assigned() -> int | None:
+def _assigned() -> int:
     return MAX_LLM_CALL_PER_RUN if MAX_LLM_CALL_PER_RUN is not None else settings.MAX_LLM_CALL_PER_RUN
+
+
+__all__ = ["MAX_LLM_CALL_PER_RUN", "FnCallAgent", "HandoffTool"]

@@ -13,7 +13,9 @@ _SMALL_TALK = re.compile(
       | 再见 | 拜拜 | 你是谁 | 你能做什么 | 在吗 )
     """
 )
-_FILLER = re.compile(r"(?i)[\s,.!?;:~，。！？；：、…]+|\b(?:there|very|so|much|all|everyone)\b|大家|非常|各位|呀|啊|哦|呢")
+_FILLER = re.compile(
+    r"(?i)[\s,.!?;:~，。！？；：、…]+|\b(?:there|very|so|much|all|everyone)\b|大家|非常|各位|呀|啊|哦|呢"
+)
 
 
 def is_small_talk(text: str) -> bool:

@@ -53,6 +53,18 @@ class ToolCall:
         else:
             self.content = f"{self.content}\n\n{text}" if self.content else text
 
+    def give_up(self, run: RunContext | None, outcome: str, text: str) -> None:
+        """Closes the call from outside; whatever its thread still brings is dropped."""
+        self.close(outcome, text)
+        if self._future is not None:
+            self._future.abandon()
+        if run is None:
+            return
+        ledger = tool_ledger(run)
+        ledger.start(self.call_id, self.name, self.arguments)
+        if ledger.finish(self.call_id, outcome):
+            run.emit(ToolCallFinished, call_id=self.call_id, name=self.name, outcome=outcome, result=text, error=text)
+
     @property
     def message(self) -> Message:
         """The result as a message."""
@@ -96,7 +108,7 @@ def run_calls(
     except RunCancelled as error:
         for call in calls:
             if call.outcome is None:
-                _give_up(call, run, events.CANCELLED, f"Tool {call.name} was not completed: {error}.")
+                call.give_up(run, events.CANCELLED, f"Tool {call.name} was not completed: {error}.")
         raise
 
 
@@ -147,7 +159,7 @@ def _run_batch(
                     raise RunCancelled(run.cancel.reason or "cancelled")
                 elif time.monotonic() >= call._deadline:
                     text = f"Tool {call.name} timed out after {call._seconds:g} s. It may still be running."
-                    _give_up(call, run, events.TIMED_OUT, text)
+                    call.give_up(run, events.TIMED_OUT, text)
             yield
     finally:
         unlink()
@@ -167,23 +179,10 @@ def _collect(call: ToolCall, future: PoolFuture, run: RunContext | None) -> None
     except (ToolServiceError, DocParserError) as error:
         call.close(events.FAILED, f"Tool {call.name} failed: {one_line(error)}")
     except RunLimitExceeded as error:
-        _give_up(call, run, events.DENIED, f"Tool {call.name} was not run: {error}.")
+        call.give_up(run, events.DENIED, f"Tool {call.name} was not run: {error}.")
     else:
         told = tool_ledger(run).outcome(call.call_id) if run is not None else None
         call.close(told or events.OK, content)
-
-
-def _give_up(call: ToolCall, run: RunContext | None, outcome: str, text: str) -> None:
-    """Closes a call from outside; whatever its thread still brings is dropped."""
-    call.close(outcome, text)
-    if call._future is not None:
-        call._future.abandon()
-    if run is None:
-        return
-    ledger = tool_ledger(run)
-    ledger.start(call.call_id, call.name, call.arguments)
-    if ledger.finish(call.call_id, outcome):
-        run.emit(ToolCallFinished, call_id=call.call_id, name=call.name, outcome=outcome, result=text, error=text)
 
 
 def timeout_of(tool: Any) -> float:

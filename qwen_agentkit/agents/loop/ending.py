@@ -1,0 +1,114 @@
+"""The end of a turn: when it comes, and what is said last."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from qwen_agentkit import events
+from qwen_agentkit.agents.handoff import HandoffTool
+from qwen_agentkit.agents.loop import handing_off
+from qwen_agentkit.agents.loop.endings import Endings
+from qwen_agentkit.agents.loop.limit import closing_request, limit_answer
+from qwen_agentkit.agents.loop.repeats import RepeatGuard
+from qwen_agentkit.agents.loop.tool_round import ToolCall
+from qwen_agentkit.agents.loop.turn import Turn
+from qwen_agentkit.errors import RunLimitExceeded
+from qwen_agentkit.schema import ASSISTANT, Message
+
+if TYPE_CHECKING:
+    from qwen_agentkit.agents.fncall_agent import FnCallAgent
+
+# Ends that are no end of `extra["end"]` but say what the closing step is.
+_SUMMARY, _DIRECT = "summary", "direct"
+
+
+def after_round(turn: Turn, endings: Endings, repeats: RepeatGuard | None) -> str | None:
+    """Why the turn ends after a tool round, None when it goes on."""
+    if handing_off.of_round(turn) is not None:
+        return "handoff"
+    calls = turn.rounds[-1]
+    if calls and all(_is_answer(turn, call) for call in calls):
+        return _DIRECT
+    if repeats is not None and repeats.must_stop(turn.all_calls):
+        return "limit:repeats"
+    if endings.reached(len(turn.rounds)):
+        return _SUMMARY
+    return None
+
+
+def _is_answer(turn: Turn, call: ToolCall) -> bool:
+    return call.outcome == events.OK and getattr(turn.tools.get(call.name), "return_direct", False)
+
+
+def close_turn(agent: FnCallAgent, turn: Turn) -> Iterator[list[Message]]:
+    """Says what is to be said last. Yields the whole response, whose last message notes the end."""
+    end = turn.end or "answered"
+    if end == "handoff":
+        yield from handing_off.carry_out(agent, turn)
+        return
+    if end.startswith("limit:"):
+        yield from _at_limit(agent, turn)
+        return
+    if end in (_SUMMARY, _DIRECT):
+        yield from _after_tools(agent, turn, reflect=end == _SUMMARY and agent.endings.reflects(typed=_typed()))
+        return
+    yield _noted(turn, end)
+
+
+def _typed() -> bool:
+    from qwen_agentkit.run_context import current_run
+
+    run = current_run()
+    return run is not None and run.output_type is not None
+
+
+def _after_tools(agent: FnCallAgent, turn: Turn, reflect: bool) -> Iterator[list[Message]]:
+    if reflect:
+        reply: list[Message] = []
+        for reply in _without_tools(agent, turn, turn.conversation):
+            yield turn.response + reply
+        if any(message.content for message in reply):
+            turn.say(reply)
+            yield _noted(turn, "answered")
+            return
+    skip = frozenset(name for name, tool in turn.tools.items() if isinstance(tool, HandoffTool))
+    turn.say([Message(ASSISTANT, agent.endings.summary(turn.rounds, skip))])
+    yield _noted(turn, "tool_ended")
+
+
+def _at_limit(agent: FnCallAgent, turn: Turn) -> Iterator[list[Message]]:
+    which = (turn.end or "").removeprefix("limit:")
+    if agent.on_limit == "raise":
+        text = f"{agent._label()} reached its limit of {which.replace('_', ' ')}"
+        raise RunLimitExceeded(which, f"{text} ({turn.budget})" if which == "model_calls" else text, turn.response)
+    if agent.on_limit == "answer":
+        reply: list[Message] = []
+        try:
+            for reply in _without_tools(agent, turn, closing_request(turn.conversation, turn.lang)):
+                yield turn.response + reply
+        except RunLimitExceeded as error:
+            which = error.which
+        if not any(message.content for message in reply):
+            reply = [*reply, limit_answer(which, turn.lang)]
+        turn.say(reply)
+    if turn.response:
+        yield _noted(turn, f"limit:{which}")
+
+
+def _without_tools(agent: FnCallAgent, turn: Turn, conversation: list[Message]) -> Iterator[list[Message]]:
+    """One model call that is offered no tools; a call that comes all the same is not one."""
+    from qwen_agentkit.agents.fncall_agent import generate_cfg
+
+    for reply in agent._call_llm(conversation, extra_generate_cfg=generate_cfg(turn)):
+        yield [message for message in reply if message.function_call is None]
+
+
+def _noted(turn: Turn, end: str) -> list[Message]:
+    """The response with its end noted on the last message."""
+    if not turn.response:
+        return turn.response
+    last = turn.response[-1]
+    noted = last.model_copy(update={"extra": {**(last.extra or {}), "end": end}})
+    turn.response = [*turn.response[:-1], noted]
+    return turn.response

@@ -1,0 +1,68 @@
+"""Checks and preparations of the tool loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from qwen_agentkit.agents.handoff import HandoffTool
+from qwen_agentkit.agents.loop.repeats import RepeatGuard
+from qwen_agentkit.schema import Message
+from qwen_agentkit.system_message import appended
+from qwen_agentkit.tools.results import HONESTY_RULE
+
+if TYPE_CHECKING:
+    from qwen_agentkit.tools.workbench import Workbench
+
+
+def checked_handoff_mode(mode: str, tools: Mapping[str, HandoffTool]) -> str:
+    """The mode.
+
+    Raises:
+        ValueError: It is unknown, or a run could not go on because a target is only a name.
+    """
+    if mode not in ("continue", "return"):
+        raise ValueError(f"handoff_mode is 'continue' or 'return', not {mode!r}")
+    if mode == "continue":
+        for tool in tools.values():
+            if isinstance(tool.handoff.target, str):
+                raise ValueError(
+                    f"The handoff to {tool.handoff.target!r} names an agent; give the agent itself, or "
+                    "handoff_mode='return' for a team that knows it"
+                )
+    return mode
+
+
+def repeat_guard(repeats: RepeatGuard | bool | None) -> RepeatGuard | None:
+    """The guard for an agent's `repeats` argument."""
+    if repeats is None or repeats is True:
+        return RepeatGuard()
+    if repeats is False:
+        return None
+    if not isinstance(repeats, RepeatGuard):
+        raise ValueError(f"repeats is a RepeatGuard, True or False, not {repeats!r}")
+    return repeats
+
+
+def with_honesty_rule(messages: list[Message], lang: str) -> list[Message]:
+    """The conversation whose system message ends with the rule to invent nothing."""
+    return appended(messages, HONESTY_RULE["zh" if lang == "zh" else "en"])
+
+
+def taken(kwargs: dict[str, Any], name: str, kind: type) -> Any:
+    """Takes an argument out of `kwargs` when it is of that kind; None otherwise."""
+    return kwargs.pop(name) if isinstance(kwargs.get(name), kind) else None
+
+
+@contextmanager
+def started(workbench: Workbench | None) -> Iterator[None]:
+    """A workbench that is started now and stopped at the end."""
+    if workbench is None:
+        yield
+        return
+    workbench.start()
+    try:
+        yield
+    finally:
+        workbench.stop()
