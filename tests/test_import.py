@@ -46,20 +46,21 @@ def run_python(code: str, *flags: str, **environment: str) -> subprocess.Complet
     )
 
 
-def seconds_to_import(module: str) -> float:
-    """Cumulative time of one module as `-X importtime` gives it, the interpreter's own start left out."""
-    report = run_python(f"import {module}", "-X", "importtime").stderr
-    times = {}
+def seconds_to_import(statement: str) -> float:
+    """What `-X importtime` counts for the package's own outermost imports, the interpreter's start left out."""
+    report = run_python(statement, "-X", "importtime").stderr
+    seconds = 0.0
     for line in report.splitlines():
         _, cumulative, name = line.removeprefix("import time:").split("|")
-        if cumulative.strip().isdigit():
-            times[name.strip()] = int(cumulative) / 1e6
-    # A package is imported before its submodules, so both lines count.
-    return sum(times[name] for name in {module, module.split(".")[0]})
+        # Deeper imports are indented, and counted in the one they are made by.
+        if name.startswith(" qwen_agentkit"):
+            seconds += int(cumulative) / 1e6
+    return seconds
 
 
-def test_the_base_import_is_fast():
-    assert min(seconds_to_import("qwen_agentkit.agents") for _ in range(TRIES)) < LIMIT
+@pytest.mark.parametrize("statement", ["import qwen_agentkit.agents", "from qwen_agentkit.agents import Assistant"])
+def test_the_base_import_is_fast(statement):
+    assert 0 < min(seconds_to_import(statement) for _ in range(TRIES)) < LIMIT
 
 
 @pytest.mark.parametrize("statement", ["import qwen_agentkit.agents", "from qwen_agentkit.agents import Assistant"])

@@ -42,9 +42,7 @@ def open_assistant(given: Sequence[str], config: dict[str, Any]) -> Opened:
     Raises:
         WrongUse: The configuration names no usable model, or files were given and none can be read.
     """
-    from qwen_agentkit.rag.reading import READABLE_SUFFIXES
-
-    sources = find_sources(given, READABLE_SUFFIXES)
+    sources = find_sources(given)
     for problem in sources.problems:
         _say_problem(problem)
     if given and not sources.files:

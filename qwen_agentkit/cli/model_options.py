@@ -10,6 +10,8 @@ import typer
 from qwen_agentkit.cli.status import WrongUse
 
 EXTRACTIVE = "extractive"
+# Redirects every cloud model to one server, see `qwen_agentkit.llm.server_override`.
+_SERVER = "QWEN_AGENTKIT_MODEL_SERVER"
 
 Model = Annotated[
     str | None,
@@ -50,14 +52,15 @@ def model_config(model: str | None, model_server: str | None, api_key: str | Non
         return {"model_type": EXTRACTIVE}
     if model == EXTRACTIVE:
         return {"model_type": EXTRACTIVE}
-    config = {"model": model}
+    # The command line wins over the environment, in this process: a server named here is the one that is asked.
     if model_server:
-        # The command line wins over the environment's redirection of every model.
-        os.environ.pop("QWEN_AGENTKIT_MODEL_SERVER", None)
-        config["model_server"] = model_server
-    if api_key:
-        config["api_key"] = api_key
-    return config
+        os.environ.pop(_SERVER, None)
+    elif os.environ.get(_SERVER):
+        model_server = os.environ[_SERVER]
+        if api_key:
+            os.environ[f"{_SERVER}_API_KEY"] = api_key
+    config = {"model": model, "model_server": model_server, "api_key": api_key}
+    return {name: value for name, value in config.items() if value}
 
 
 def model_name(config: dict[str, Any]) -> str:

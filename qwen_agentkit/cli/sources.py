@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 Problem = dict[str, str]
+
+# What a folder contributes: documents that people write, not program text.
+_DOCUMENTS = (
+    ".pdf .docx .pptx .xlsx .xlsb .xls .ods .csv .tsv .html .htm .md .markdown .txt .rst .json .jsonl .xml .epub .odt "
+    ".rtf .eml .ipynb"
+)
+DOCUMENT_ENDINGS = frozenset(_DOCUMENTS.split())
 
 
 @dataclass
@@ -34,24 +41,22 @@ class Sources:
         return self.shown.get(file, file)
 
 
-def find_sources(given: Sequence[str], suffixes: Iterable[str]) -> Sources:
+def find_sources(given: Sequence[str]) -> Sources:
     """Resolves paths; folders are walked in the order of their names.
 
     Args:
-        given: Files, folders and addresses as the user wrote them.
-        suffixes: Endings without a dot of the files that a folder contributes. A file that is named itself is
-            taken whatever it is called.
+        given: Files, folders and addresses as the user wrote them. A file that is named itself is taken whatever
+            it is called; a folder contributes its documents, by their endings.
 
     Returns:
         The files found. Hidden files and folders are left out, links to folders are not followed.
     """
-    endings = {f".{suffix.lower().lstrip('.')}" for suffix in suffixes}
     sources = Sources()
     for name in given:
         if name.startswith(("http://", "https://")):
             sources.add(name, name)
         elif os.path.isdir(name):
-            found = [path for path in _walk(name) if Path(path).suffix.lower() in endings]
+            found = [path for path in _walk(name) if Path(path).suffix.lower() in DOCUMENT_ENDINGS]
             if not found:
                 sources.problems.append({"file": name, "reason": "the folder holds no document that can be read"})
             for path in found:
@@ -63,7 +68,7 @@ def find_sources(given: Sequence[str], suffixes: Iterable[str]) -> Sources:
     return sources
 
 
-def _walk(folder: str) -> Iterable[str]:
+def _walk(folder: str) -> Iterator[str]:
     for root, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(files):

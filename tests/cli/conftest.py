@@ -74,6 +74,16 @@ class ChatServer:
     reached: threading.Event = field(default_factory=threading.Event)
     release: threading.Event = field(default_factory=threading.Event)
 
+    def wait_for_pause(self, process: subprocess.Popen[str]) -> None:
+        """Returns when a reply has come to its "<wait>"; fails when the process has ended before."""
+        for _ in range(SECONDS * 10):
+            if self.reached.wait(0.1):
+                return
+            if process.poll() is not None:
+                pytest.fail(f"ended with {process.returncode}: {process.communicate()}")
+        process.kill()
+        pytest.fail(f"the server was not asked: {process.communicate()}")
+
 
 @pytest.fixture
 def chat_server() -> Iterator[ChatServer]:

@@ -169,7 +169,7 @@ def test_ctrl_c_stops_with_status_130(cli, chat_server):
     process = cli.start(
         "ask", "resources/handbook.pdf", QUESTION, "--model", "qwen3", "--model-server", chat_server.url
     )
-    assert chat_server.reached.wait(60)
+    chat_server.wait_for_pause(process)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=20)
     assert process.returncode == 130, err

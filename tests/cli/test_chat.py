@@ -51,7 +51,7 @@ def test_ctrl_c_stops_the_answer_and_keeps_what_was_said(cli, chat_server):
     process = cli.start("chat", "--model", "qwen3", "--model-server", chat_server.url)
     process.stdin.write("Tell me a story.\n")
     process.stdin.flush()
-    assert chat_server.reached.wait(60)
+    chat_server.wait_for_pause(process)
     process.send_signal(signal.SIGINT)
     process.stdin.write("Go on.\n")
     process.stdin.flush()

@@ -2,9 +2,9 @@
 
 import os
 
-from qwen_agentkit.cli.sources import find_sources
-
-KINDS = ["pdf", "txt", "md"]
+from qwen_agentkit.cli.sources import DOCUMENT_ENDINGS, find_sources
+from qwen_agentkit.rag.reading import PARSERS
+from qwen_agentkit.rag.sniff import kind_of
 
 
 def write(path, text="x"):
@@ -16,28 +16,28 @@ def write(path, text="x"):
 def test_a_folder_gives_its_documents_in_the_order_of_names(tmp_path):
     for name in ["b/2.txt", "b/1.PDF", "a.md", "b/skip.exe", ".git/x.txt", "c/.x.txt"]:
         write(tmp_path / "d" / name)
-    found = find_sources([str(tmp_path / "d")], KINDS)
+    found = find_sources([str(tmp_path / "d")])
     assert [os.path.relpath(file, tmp_path / "d") for file in found.files] == ["a.md", "b/1.PDF", "b/2.txt"]
     assert found.problems == []
 
 
 def test_a_file_that_is_named_is_taken_whatever_it_is_called(tmp_path):
     name = write(tmp_path / "notes.xyz")
-    assert find_sources([name], KINDS).files == [os.path.realpath(name)]
+    assert find_sources([name]).files == [os.path.realpath(name)]
 
 
 def test_a_file_given_twice_is_read_once_and_shown_as_first_given(tmp_path, monkeypatch):
     write(tmp_path / "a.txt")
     (tmp_path / "link.txt").symlink_to(tmp_path / "a.txt")
     monkeypatch.chdir(tmp_path)
-    found = find_sources(["a.txt", "./a.txt", "link.txt", "."], KINDS)
+    found = find_sources(["a.txt", "./a.txt", "link.txt", "."])
     assert len(found.files) == 1
     assert found.show(found.files[0]) == "a.txt"
 
 
 def test_what_is_missing_or_empty_is_a_problem(tmp_path):
     (tmp_path / "empty").mkdir()
-    found = find_sources([str(tmp_path / "empty"), str(tmp_path / "gone.pdf")], KINDS)
+    found = find_sources([str(tmp_path / "empty"), str(tmp_path / "gone.pdf")])
     assert found.files == []
     assert [problem["file"] for problem in found.problems] == [str(tmp_path / "empty"), str(tmp_path / "gone.pdf")]
     assert "no document" in found.problems[0]["reason"]
@@ -47,8 +47,15 @@ def test_what_is_missing_or_empty_is_a_problem(tmp_path):
 def test_a_link_that_leads_back_up_is_not_followed(tmp_path):
     write(tmp_path / "d" / "a.txt")
     (tmp_path / "d" / "loop").symlink_to(tmp_path / "d")
-    assert len(find_sources([str(tmp_path / "d")], KINDS).files) == 1
+    assert len(find_sources([str(tmp_path / "d")]).files) == 1
 
 
 def test_an_address_is_taken_as_it_is():
-    assert find_sources(["https://example.org/a.pdf"], KINDS).files == ["https://example.org/a.pdf"]
+    assert find_sources(["https://example.org/a.pdf"]).files == ["https://example.org/a.pdf"]
+
+
+def test_every_ending_that_a_folder_contributes_is_one_that_can_be_read(tmp_path):
+    zipped = {".docx", ".pptx", ".xlsx", ".xlsb", ".ods", ".odt", ".epub", ".pdf", ".xls", ".rtf"}
+    for ending in DOCUMENT_ENDINGS - zipped:
+        assert kind_of(b"some words\n", tmp_path / f"name{ending}") in PARSERS
+    assert {ending.removeprefix(".") for ending in zipped} <= set(PARSERS)
