@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from qwen_agentkit.agent import Agent
 from qwen_agentkit.cancel import CancelToken
@@ -78,7 +78,7 @@ def answer(agent: Agent, conversation: list[dict[str, Any]], show: bool) -> Answ
     screen = _Screen(write if show else lambda text: None, say if show else lambda line: None)
     with stopping(token):
         for response in agent.run(conversation, cancel=token):
-            result.messages = list(response)
+            result.messages = cast("list[dict[str, Any]]", response)
             screen.update(result.messages)
     screen.end()
     result.stopped = token.cancelled
