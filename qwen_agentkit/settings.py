@@ -63,6 +63,8 @@ _DEFAULTS: dict[str, tuple[Any, Callable[[str], Any]]] = {
     "WEB_MAX_BYTES": (50_000_000, int),
     "WEB_TIMEOUT": (30.0, float),
     "USE_RAW_API": (False, _flag),
+    # Keeps the speech of omni models as files in the workspace.
+    "OMNI_RESPONSE_SAVE_AUDIO": (False, _flag),
     "DEBUG": (False, _flag),
 }
 

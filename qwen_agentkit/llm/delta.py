@@ -41,6 +41,7 @@ class Delta:
         reasoning: Further thinking.
         tool_calls: Pieces of native tool calls.
         items: Images, audio or video that the model made.
+        audio: A piece of speech, base64, for the backend that asked for it.
         finish_reason: `stop`, `length`, `tool_calls`, `content_filter` or the server's own word.
         usage: Tokens of the whole request, where the server says so; the last one given counts.
         opaque: Fields of the server's own beside the text, to be sent back to it with this reply.
@@ -52,6 +53,7 @@ class Delta:
     reasoning: str = ""
     tool_calls: list[ToolCallDelta] = field(default_factory=list)
     items: list[ContentItem] = field(default_factory=list)
+    audio: str = ""
     finish_reason: str | None = None
     usage: Usage | None = None
     opaque: dict[str, Any] | None = None

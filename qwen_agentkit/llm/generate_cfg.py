@@ -46,7 +46,7 @@ class GenerateOptions:
     max_input_tokens: int = 0
     max_retries: int = 0
     transport_retries: int = 2
-    retry_wait: float = 1.0
+    retry_wait: float = 0.5
     max_retry_wait: float = 300.0
     on_broken_stream: Literal["continue", "raise"] = "continue"
     empty_reply: Literal["retry", "accept", "fallback"] = "retry"

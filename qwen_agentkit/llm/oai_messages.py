@@ -6,15 +6,21 @@ Source of the format: https://platform.openai.com/docs/api-reference/chat/create
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from qwen_agentkit.llm.media import as_audio_part, as_image_url, as_video_part
 from qwen_agentkit.schema import ASSISTANT, FUNCTION, USER, ContentItem, Message
 
+_AsParts = Callable[[Sequence[ContentItem]], list[dict[str, Any]]]
+
 
 def to_oai_messages(
-    messages: Sequence[Message], *, service: str = "", send_reasoning: bool = False
+    messages: Sequence[Message],
+    *,
+    service: str = "",
+    send_reasoning: bool = False,
+    parts: _AsParts | None = None,
 ) -> list[dict[str, Any]]:
     """The messages as the protocol wants them.
 
@@ -24,10 +30,12 @@ def to_oai_messages(
     Args:
         messages: A valid history.
         service: Name of model and address: opaque fields kept under this name are sent back.
+        parts: Turns content items into the service's content parts; None makes OpenAI's.
         send_reasoning: Sends thinking back as `reasoning_content`, as some services ask for within a tool loop.
     """
     wire: list[dict[str, Any]] = []
     pending_media: list[dict[str, Any]] = []
+    as_parts = parts or openai_parts
     last_user = max((n for n, message in enumerate(messages) if message.role == USER), default=-1)
     for position, message in enumerate(messages):
         if message.role != FUNCTION and pending_media:
@@ -39,13 +47,13 @@ def to_oai_messages(
                 wire.append({"role": ASSISTANT, "content": ""})
             _add_assistant(wire[-1], message, service, send_reasoning and position > last_user)
         elif message.role == FUNCTION:
-            text, media = _split_media(message.content)
+            text, media = _split_media(message.content, as_parts)
             wire.append(
                 {"role": "tool", "tool_call_id": (message.extra or {}).get("function_id") or "", "content": text}
             )
             pending_media.extend(media)
         else:
-            wire.append({"role": message.role, "content": _content(message.content)})
+            wire.append({"role": message.role, "content": _content(message.content, as_parts)})
     if pending_media:
         wire.append({"role": USER, "content": pending_media})
     return wire
@@ -93,24 +101,23 @@ def _text_of(content: str | list[ContentItem]) -> str:
     return "".join(item.text or "" for item in content)
 
 
-def _split_media(content: str | list[ContentItem]) -> tuple[str, list[dict[str, Any]]]:
+def _split_media(content: str | list[ContentItem], as_parts: _AsParts) -> tuple[str, list[dict[str, Any]]]:
     if isinstance(content, str):
         return content, []
-    parts = _parts(content)
-    text = "\n".join(part["text"] for part in parts if part["type"] == "text")
-    return text, [part for part in parts if part["type"] != "text"]
+    text = "\n".join(item.text for item in content if item.text is not None)
+    return text, as_parts([item for item in content if item.text is None])
 
 
-def _content(content: str | list[ContentItem]) -> str | list[dict[str, Any]]:
+def _content(content: str | list[ContentItem], as_parts: _AsParts) -> str | list[dict[str, Any]]:
     if isinstance(content, str):
         return content
-    parts = _parts(content)
-    if all(part["type"] == "text" for part in parts):
-        return "".join(part["text"] for part in parts)
-    return parts
+    if all(item.text is not None for item in content):
+        return "".join(item.text or "" for item in content)
+    return as_parts(content)
 
 
-def _parts(content: Iterable[ContentItem]) -> list[dict[str, Any]]:
+def openai_parts(content: Iterable[ContentItem]) -> list[dict[str, Any]]:
+    """Content items as OpenAI's content parts."""
     parts: list[dict[str, Any]] = []
     for item in content:
         kind, value = item.get_type_and_value()

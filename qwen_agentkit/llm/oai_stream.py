@@ -102,9 +102,11 @@ def _read_whole(response: Any, model: str, address: str) -> Delta:
 def _read_stream(response: Any, model: str, address: str) -> Iterator[Delta]:
     decoder = EventDecoder()
     collector = Collector(model, address)
+    first = b""
     try:
         blocks = response.iter_bytes()
         for block in blocks:
+            first = first or block
             events = decoder.feed(block)
             if events:
                 yield collector.delta_of(events)
@@ -118,6 +120,8 @@ def _read_stream(response: Any, model: str, address: str) -> Iterator[Delta]:
     except StreamNotJSON as error:
         kind = "broken_stream" if collector.began else "not_json"
         raise service_error(model=model, address=address, kind=kind, message=str(error), exception=error) from error
+    if not (collector.began or decoder.done or "event-stream" in response.headers.get("content-type", "")):
+        raise service_error(model=model, address=address, kind="not_json", message=message_of_body(first)[1])
     if not (decoder.done or collector.ended):
         raise service_error(
             model=model, address=address, kind="broken_stream", message="the answer ends without its closing event"
@@ -193,6 +197,11 @@ class Collector:
             thoughts.append(thought)
         if isinstance(piece.get("refusal"), str):
             texts.append(piece["refusal"])
+        audio = piece.get("audio")
+        if isinstance(audio, dict):
+            delta.audio += audio.get("data") or ""
+            if isinstance(audio.get("transcript"), str):
+                texts.append(audio["transcript"])
         for call in piece.get("tool_calls") or ():
             function = call.get("function") or {}
             opaque = {key: value for key, value in call.items() if key not in _READ_OF_CALL and value is not None}

@@ -53,9 +53,8 @@ class RetryPolicy:
     def _is_retriable(self, error: BaseException) -> bool:
         if not isinstance(error, ModelServiceError) or kind_of(error) not in RETRIABLE:
             return False
-        if (error.extra or {}).get("retry_after", 0) or 0:
-            if error.extra["retry_after"] > self.options.max_retry_wait:  # type: ignore[index]
-                return False
+        if ((error.extra or {}).get("retry_after") or 0.0) > self.options.max_retry_wait:
+            return False
         return self.may_go_on() if self.shown() else True
 
     def _is_over(self, state: Any) -> bool:

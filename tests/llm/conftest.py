@@ -1,0 +1,34 @@
+"""The model servers on loopback, and a clean environment for models."""
+
+import pytest
+
+from qwen_agentkit.llm import answer, fallback, oai
+from tests.servers.dashscope_server import DashScopeServer
+from tests.servers.oai_server import OAIServer
+
+
+@pytest.fixture
+def oai_server():
+    server = OAIServer()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def dashscope_server():
+    server = DashScopeServer()
+    yield server
+    server.close()
+
+
+@pytest.fixture(autouse=True)
+def nothing_remembered(monkeypatch):
+    """No key, no override, and nothing that an earlier test taught the process about a service."""
+    for name in (
+        *("OPENAI_API_KEY", "OPENAI_BASE_URL", "DASHSCOPE_API_KEY", "DASHSCOPE_HTTP_BASE_URL", "DASHSCOPE_HTTP_URL"),
+        *("QWEN_AGENTKIT_MODEL_SERVER", "QWEN_AGENTKIT_MODEL_SERVER_MODEL", "QWEN_AGENTKIT_MODEL_SERVER_API_KEY"),
+    ):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(answer, "_without_tools", set())
+    monkeypatch.setattr(oai, "_without_usage", set())
+    monkeypatch.setattr(fallback, "breaker", fallback.CircuitBreaker())
