@@ -176,9 +176,7 @@ def _matched(held: Sequence[Message]) -> dict[int, Message]:
     return answers
 
 
-def _call_for(
-    held: Sequence[Message], answer: Message, open_calls: Sequence[int], answered: set[str]
-) -> int | None:
+def _call_for(held: Sequence[Message], answer: Message, open_calls: Sequence[int], answered: set[str]) -> int | None:
     """The open call that a result answers: by id (the newest of that id), else by name, the oldest of the newest
     reply; a result without a name answers the oldest open call of it."""
     function_id = id_of(answer)
