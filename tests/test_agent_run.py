@@ -287,8 +287,9 @@ def test_closing_the_generator_closes_run_and_cancels_what_it_started():
 
 def test_a_cancelled_token_ends_the_run_with_what_there_is():
     agent, token = Endless(), CancelToken()
-    last = None
-    for number, last in enumerate(agent.run(USER, cancel=token)):
+    last = []
+    for number, response in enumerate(agent.run(USER, cancel=token)):
+        last = response
         if number == 2:
             token.cancel()
         assert number < 10
@@ -405,7 +406,9 @@ def test_one_cancel_reaches_a_sub_agent():
         def _run(self, messages, **kwargs):
             yield from inner.run(messages)
 
-    for number, last in enumerate(Outer().run(USER, cancel=token)):
+    last = []
+    for number, response in enumerate(Outer().run(USER, cancel=token)):
+        last = response
         if number == 1:
             token.cancel("enough")
         assert number < 10
