@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
@@ -11,8 +12,10 @@ from qwen_agentkit.cli import answering
 from qwen_agentkit.cli.documents import Opened, open_assistant
 from qwen_agentkit.cli.model_options import ApiKey, Json, Model, ModelServer, is_extractive, model_config, model_name
 from qwen_agentkit.cli.status import FAILED, OK, WrongUse, finish
-from qwen_agentkit.cli.terminal import say, write_json
+from qwen_agentkit.cli.terminal import prompt, say, write_json
 from qwen_agentkit.errors import QwenAgentKitError
+
+PROMPT = "\n> "
 
 _HELP = """/files  what the conversation can read
 /new    forget the conversation and begin another
@@ -53,13 +56,12 @@ def _chat(files: list[str], model: str | None, model_server: str | None, api_key
     if not files and is_extractive(config):
         raise WrongUse("name files to talk about, or a model with --model. Example: qwen-agentkit chat docs/")
     opened = open_assistant(files, config)
-    interactive = sys.stdin.isatty()
-    if interactive:
-        _enable_line_editing()
+    read_line = _line_reader(as_json)
+    if sys.stdin.isatty():
         say(f"{model_name(config)}, {len(opened.sources.files)} files. /help lists the commands.")
     conversation: list[dict[str, Any]] = []
     status = OK
-    while (line := _read_line(interactive)) is not None:
+    while (line := read_line()) is not None:
         line = line.strip()
         if not line:
             continue
@@ -105,16 +107,26 @@ def _command(line: str, conversation: list[dict[str, Any]], opened: Opened) -> N
         say(f"There is no command {line}. /help lists them.")
 
 
-def _read_line(interactive: bool) -> str | None:
-    """The next line of input, None at its end."""
-    if not interactive:
-        line = sys.stdin.readline()
-        return line or None
-    try:
-        return input("\n> ")
-    except EOFError:
-        say("")
-        return None
+def _line_reader(as_json: bool) -> Callable[[], str | None]:
+    """A function that gives the next line of input, None at its end; on a terminal it asks for it."""
+    if not sys.stdin.isatty():
+        return lambda: sys.stdin.readline() or None
+    if as_json or not sys.stdout.isatty():
+        # Standard output is for answers: the prompt goes elsewhere, and lines are edited as the terminal can.
+        def read_after_prompt() -> str | None:
+            prompt(PROMPT)
+            return sys.stdin.readline() or None
+
+        return read_after_prompt
+    _enable_line_editing()
+
+    def read() -> str | None:
+        try:
+            return input(PROMPT)
+        except EOFError:
+            return None
+
+    return read
 
 
 def _enable_line_editing() -> None:

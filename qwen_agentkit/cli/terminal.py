@@ -28,6 +28,12 @@ def say(line: str) -> None:
     _put(sys.stderr, plain(line) + "\n")
 
 
+def prompt(text: str) -> None:
+    """Puts a prompt on standard error and leaves the line open."""
+    sys.stdout.flush()
+    _put(sys.stderr, text)
+
+
 def write_json(value: Any) -> None:
     """Puts one JSON value on standard output, on a line of its own."""
     as_is = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"

@@ -4,6 +4,8 @@ import json
 import shutil
 import signal
 
+from tests.servers.model_server import Answer
+
 QUESTION = "How long is the motor guaranteed?"
 SENTENCE = "The motor is guaranteed for 27 months from the date of purchase."
 CITATION_KEYS = {
@@ -103,7 +105,7 @@ def test_wrong_use_is_one_line_and_status_2(cli):
 
 
 def test_a_model_on_a_server_writes_the_answer(cli, chat_server):
-    chat_server.replies = [f"It is 27 months. {SENTENCE} [1]"]
+    chat_server.script = [f"It is 27 months. {SENTENCE} [1]"]
     done = cli(
         "ask", "resources/handbook.pdf", QUESTION, "--model", "qwen3", "--model-server", chat_server.url, "--json"
     )
@@ -111,19 +113,19 @@ def test_a_model_on_a_server_writes_the_answer(cli, chat_server):
     said = json.loads(done.stdout)
     assert said["answer"] == f"It is 27 months. {SENTENCE} [1]"
     assert said["model"] == "qwen3"
-    assert chat_server.requests[0]["model"] == "qwen3"
-    assert SENTENCE in json.dumps(chat_server.requests[0], ensure_ascii=False)
+    assert chat_server.last["model"] == "qwen3"
+    assert SENTENCE in json.dumps(chat_server.last, ensure_ascii=False)
 
 
 def test_the_remark_that_no_model_is_configured_is_not_made_of_a_models_answer(cli, chat_server):
-    chat_server.replies = ["27 months."]
+    chat_server.script = ["27 months."]
     done = cli("ask", "resources/handbook.pdf", QUESTION, "--model", "qwen3", "--model-server", chat_server.url)
     assert done.stdout.startswith("27 months.\n")
     assert "no model is configured" not in done.stdout
 
 
 def test_a_failing_model_is_one_line_and_status_1(cli, chat_server):
-    chat_server.replies = [400]
+    chat_server.script = [Answer(status=400)]
     done = cli("ask", "resources/handbook.pdf", QUESTION, "--model", "qwen3", "--model-server", chat_server.url)
     assert done.returncode == 1, done.stderr
     assert "qwen3" in done.stderr
@@ -131,7 +133,7 @@ def test_a_failing_model_is_one_line_and_status_1(cli, chat_server):
 
 
 def test_a_model_that_the_server_does_not_know_is_status_2(cli, chat_server):
-    chat_server.replies = [404]
+    chat_server.script = [Answer(status=404)]
     done = cli("ask", "resources/handbook.pdf", QUESTION, "--model", "qwen3", "--model-server", chat_server.url)
     assert done.returncode == 2, done.stderr
     assert "qwen3" in done.stderr
@@ -147,11 +149,11 @@ def test_a_key_in_the_environment_sends_nothing_away(cli, chat_server):
         QWEN_AGENTKIT_MODEL_SERVER=chat_server.url,
     )
     assert SENTENCE in done.stdout
-    assert chat_server.requests == []
+    assert chat_server.seen == []
 
 
 def test_the_model_may_be_named_in_the_environment(cli, chat_server):
-    chat_server.replies = ["27 months."]
+    chat_server.script = ["27 months."]
     done = cli(
         "ask",
         "resources/handbook.pdf",
@@ -161,19 +163,18 @@ def test_the_model_may_be_named_in_the_environment(cli, chat_server):
         QWEN_AGENTKIT_MODEL_SERVER=chat_server.url,
     )
     assert json.loads(done.stdout)["model"] == "qwen3"
-    assert len(chat_server.requests) == 1
+    assert len(chat_server.seen) == 1
 
 
 def test_ctrl_c_stops_with_status_130(cli, chat_server):
-    chat_server.replies = ["It is <wait> never said"]
+    chat_server.script = [Answer(pieces=[{"content": "It is"}], hang_after=1)]
     process = cli.start(
         "ask", "resources/handbook.pdf", QUESTION, "--model", "qwen3", "--model-server", chat_server.url
     )
-    chat_server.wait_for_pause(process)
+    assert process.stdout.read(len("It is")) == "It is", process.communicate()
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=20)
+    _, err = process.communicate(timeout=20)
     assert process.returncode == 130, err
-    assert "never said" not in out
     assert "Traceback" not in err
 
 

@@ -3,6 +3,8 @@
 import json
 import signal
 
+from tests.servers.model_server import Answer
+
 
 def test_each_line_is_answered_from_the_files(cli):
     done = cli(
@@ -15,7 +17,7 @@ def test_each_line_is_answered_from_the_files(cli):
 
 
 def test_the_conversation_is_kept_until_a_new_one_begins(cli, chat_server):
-    chat_server.replies = ["Hello Ada.", "You are Ada.", "I do not know."]
+    chat_server.script = ["Hello Ada.", "You are Ada.", "I do not know."]
     done = cli(
         "chat",
         "--model",
@@ -26,7 +28,7 @@ def test_the_conversation_is_kept_until_a_new_one_begins(cli, chat_server):
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout == "Hello Ada.\nYou are Ada.\nI do not know.\n"
-    said = [[message["content"] for message in request["messages"]] for request in chat_server.requests]
+    said = [[message["content"] for message in seen.body["messages"]] for seen in chat_server.seen]
     assert said == [["I am Ada."], ["I am Ada.", "Hello Ada.", "Who am I?"], ["Who am I?"]]
 
 
@@ -38,33 +40,33 @@ def test_json_is_one_line_an_answer(cli):
 
 
 def test_a_failure_is_said_and_the_conversation_goes_on(cli, chat_server):
-    chat_server.replies = [400, "Here again."]
+    chat_server.script = [Answer(status=400), "Here again."]
     done = cli("chat", "--model", "qwen3", "--model-server", chat_server.url, typed="One?\nTwo?\n")
     assert done.returncode == 0, done.stderr
     assert done.stdout == "Here again.\n"
     assert "Traceback" not in done.stderr
-    assert [message["content"] for message in chat_server.requests[-1]["messages"]] == ["Two?"]
+    assert [message["content"] for message in chat_server.last["messages"]] == ["Two?"]
 
 
 def test_ctrl_c_stops_the_answer_and_keeps_what_was_said(cli, chat_server):
-    chat_server.replies = ["Once upon a <wait> time that never comes", "Gladly."]
+    chat_server.script = [Answer(pieces=[{"content": "Once upon a"}], hang_after=1), "Gladly."]
     process = cli.start("chat", "--model", "qwen3", "--model-server", chat_server.url)
     process.stdin.write("Tell me a story.\n")
     process.stdin.flush()
-    chat_server.wait_for_pause(process)
+    assert process.stdout.read(len("Once upon a")) == "Once upon a", process.communicate()
     process.send_signal(signal.SIGINT)
     process.stdin.write("Go on.\n")
     process.stdin.flush()
     out, err = process.communicate(timeout=30)
     assert process.returncode == 0, err
-    assert out == "Once upon a\nGladly.\n"
+    assert out == "\nGladly.\n"
     assert "Stopped." in err
-    said = [message["content"] for message in chat_server.requests[-1]["messages"]]
+    said = [message["content"] for message in chat_server.last["messages"]]
     assert said == ["Tell me a story.", "Once upon a", "Go on."]
 
 
 def test_ctrl_c_while_it_waits_for_a_line_leaves_with_130(cli, chat_server):
-    chat_server.replies = ["Yes."]
+    chat_server.script = ["Yes."]
     process = cli.start("chat", "--model", "qwen3", "--model-server", chat_server.url)
     process.stdin.write("Are you there?\n")
     process.stdin.flush()
@@ -86,4 +88,4 @@ def test_an_unknown_command_is_said_and_not_sent(cli, chat_server):
     assert done.returncode == 0
     assert "/dance" in done.stderr
     assert "/exit" in done.stderr
-    assert chat_server.requests == []
+    assert chat_server.seen == []

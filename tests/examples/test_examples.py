@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from qwen_agentkit.testing import ScriptedChatModel
+from qwen_agentkit.utils.knowledge import read_knowledge
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
@@ -67,11 +68,9 @@ def test_the_tool_of_the_example_gives_its_result_to_the_model(example):
 
 
 def test_a_model_that_cites_a_passage_gets_its_page(example):
-    def reply(messages, *rest, **more):
-        from qwen_agentkit.utils.knowledge import read_knowledge
-
+    def reply(request):
         sentence = "The motor is guaranteed for 27 months from the date of purchase."
-        passages = [passage for message in messages for passage in read_knowledge(message.content)]
+        passages = [passage for message in request.messages for passage in read_knowledge(message.content)]
         cited = next(passage for passage in passages if "27 months" in passage.text)
         return f"{sentence} [{cited.n}]"
 
