@@ -15,7 +15,8 @@ def markdown_table(rows: Iterable[Sequence[str | None]], *, header: bool = True)
 
     Args:
         rows: Cells as text; None is an empty cell. Shorter rows are filled with empty cells on the right.
-        header: False when the first row is no header; there is then no rule line, just one line a row.
+        header: False when the first row is no header; there is then no rule line, just one line a row. A table of
+            one row has no header.
 
     Returns:
         One line a row, without a line break at the end; '' when there is no row or no column. `|` inside a cell is
@@ -26,7 +27,7 @@ def markdown_table(rows: Iterable[Sequence[str | None]], *, header: bool = True)
     if width == 0:
         return ""
     lines = [_line(row if len(row) == width else row + [""] * (width - len(row))) for row in table]
-    if header:
+    if header and len(lines) > 1:
         lines.insert(1, "|" + " --- |" * width)
     return "\n".join(lines)
 
