@@ -54,7 +54,7 @@ PARSERS = {
     "epub": "epub",
     "odt": "odt",
     "rtf": "rtf",
-    "eml": "email",
+    "eml": "mail",
     "ipynb": "notebook",
 }
 
