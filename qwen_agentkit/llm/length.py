@@ -176,9 +176,7 @@ def truncate_input(
             break
         last = number == len(turns) - 1
         tokens = turn.tokens
-        if not last and tokens <= excess:
-            turn.clear()
-        elif not (turn.shrink(excess) or last):
+        if (not last and tokens <= excess) or not (turn.shrink(excess) or last):
             turn.clear()
         elif last and turn.tokens > tokens - excess:
             turn.shrink_texts(turn.tokens - (tokens - excess))
