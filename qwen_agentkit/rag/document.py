@@ -34,7 +34,7 @@ class Block:
         kind: One of `BLOCK_KINDS`. `note` is what stands beside the running text: foot notes, comments, speaker
             notes, page headers and footers.
         text: The text, as it is to be quoted. A list item carries its marker and indent ("- milk", "  2. eggs"),
-            a table is Markdown (see `qwen_agentkit.rag.tables.markdown_table`), code is verbatim. No text is
+            a table is Markdown (see `qwen_agentkit.rag.markdown_table.markdown_table`), code is verbatim. No text is
             changed by what reads it later.
         level: Of a heading: 1 for the highest. None elsewhere.
         page: 1-based physical page or slide; None where the format has none or it is not known.

@@ -26,7 +26,7 @@ def recognise(picture: bytes, how: str | bool | Callable[[bytes], str]) -> str:
     """
     if how is True or how == RAPIDOCR:
         return _by_rapidocr(picture)
-    function = _named_function(how) if isinstance(how, str) else how
+    function: Any = _named_function(how) if isinstance(how, str) else how
     return str(function(picture) or "")
 
 

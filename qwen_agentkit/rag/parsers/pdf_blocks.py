@@ -9,17 +9,19 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from qwen_agentkit.rag.document import CODE, HEADING, LIST_ITEM, NOTE, TABLE, TEXT
+from qwen_agentkit.rag.markdown_table import markdown_table
 from qwen_agentkit.rag.parsers.pdf_columns import Item, reading_order
 from qwen_agentkit.rag.parsers.pdf_lines import Row, Segment, TableBox, join_lines, rows_of, segments_of
-from qwen_agentkit.rag.parsers.pdf_page import PageContent, has_cjk
+from qwen_agentkit.rag.parsers.pdf_page import PageContent, Word, has_cjk
 from qwen_agentkit.rag.parsers.pdf_tables import has_leaders, take_ruled_tables, with_aligned_tables
-from qwen_agentkit.rag.tables import markdown_table
 
 # A line this much larger than the body is a heading.
 HEADING_RATIO = 1.13
 MAX_HEADING_CHARACTERS = 200
 MAX_BOLD_HEADING_CHARACTERS = 100
 MAX_LEVEL = 6
+# A page with less text has no running header or footer to be left out.
+MIN_PAGE_CHARACTERS = 300
 
 _LIST_MARKER = re.compile(
     r"(?:[•▪◦‣●○■□➢✓\uf0b7\uf0a7]\s*|(?:[·*–—-]|\(?\d{1,3}[.)]|\(?[A-Za-z][.)])\s+"
@@ -115,21 +117,26 @@ def add_page(content: PageContent, style: Style, add: Add, running: Callable[[st
 
 
 def _take_running_lines(content: PageContent, add: Add, running: Callable[[str], bool | None]) -> None:
-    edge = [row for row in rows_of(segments_of(edge_words(content)))]
+    edge = edge_words(content)
+    if not edge or content.characters() < MIN_PAGE_CHARACTERS:
+        return  # what stands alone on a page is its content
+    top = min(word.y0 for word in content.words)
+    bottom = max(word.y1 for word in content.words)
     gone: set[int] = set()
-    for row in edge:
-        text = row.text
-        verdict = running(text)
+    for row in rows_of(segments_of(edge)):
+        if row.y0 - top > 2.5 * row.size and bottom - row.y1 > 2.5 * row.size:
+            continue
+        verdict = running(row.text)
         if verdict is None:
             continue
         gone.update(id(word) for segment in row.segments for word in segment.words)
         if verdict:
-            add(NOTE, text, page=content.number)
+            add(NOTE, row.text, page=content.number)
     if gone:
         content.words = [word for word in content.words if id(word) not in gone]
 
 
-def edge_words(content: PageContent) -> list:
+def edge_words(content: PageContent) -> list[Word]:
     """Words in the strips at the top and the bottom where running headers and footers stand."""
     top, bottom = 0.12 * content.height, 0.88 * content.height
     return [word for word in content.words if word.y1 < top or word.y0 > bottom]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from qwen_agentkit.rag.parsers.pdf_page import Word, has_cjk
+from qwen_agentkit.rag.parsers.pdf_page import Word, joins_unspaced
 
 # A gap wider than this many font sizes parts what stands beside each other.
 WIDE_GAP = 1.0
@@ -134,7 +134,7 @@ def join_words(words: Sequence[Word]) -> str:
     for word in words:
         if previous is not None:
             touching = word.x0 - previous.x1 < 0.2 * max(word.size, previous.size)
-            if not (touching and has_cjk(previous.text[-1]) and has_cjk(word.text[0])):
+            if not (touching and joins_unspaced(previous.text, word.text)):
                 parts.append(" ")
         parts.append(word.text)
         previous = word
@@ -163,7 +163,7 @@ def join_lines(lines: Sequence[str], known: frozenset[str] | set[str] = frozense
             tail = line.split(None, 1)[0]
             keep = "-" in head[:-1] or (head + tail).strip(".,;:!?()").lower() in known
             text = (text if keep else text[:-1]) + line
-        elif has_cjk(text[-1]) and has_cjk(line[0]):
+        elif joins_unspaced(text, line):
             text += line
         else:
             text += " " + line

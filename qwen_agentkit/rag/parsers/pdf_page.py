@@ -11,6 +11,11 @@ from dataclasses import dataclass, field
 # Letters of scripts that are read from right to left: Hebrew, Arabic, Syriac, Thaana, N'Ko and their forms.
 _RTL = re.compile(r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 _CJK = re.compile(r"[\u2e80-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]|[\U00020000-\U0003ffff]")
+# Scripts that are written without spaces, their punctuation and full-width signs; Korean has spaces.
+_UNSPACED = re.compile(
+    "[\u0e00-\u0e4f\u0e80-\u0ecf\u1000-\u103f\u1780-\u17d3\u2e80-\u312f\u3190-\ua4cf\uf900-\ufaff\ufe30-\ufe4f"
+    "\uff00-\uffef\U00020000-\U0003ffff]"
+)
 
 
 @dataclass(slots=True)
@@ -104,3 +109,8 @@ class PageContent:
 def has_cjk(text: str) -> bool:
     """The text holds a Chinese, Japanese or Korean character."""
     return not text.isascii() and _CJK.search(text) is not None
+
+
+def joins_unspaced(before: str, after: str) -> bool:
+    """Nothing stands between the end of `before` and the start of `after` when they are joined to running text."""
+    return _UNSPACED.match(before[-1]) is not None and _UNSPACED.match(after[0]) is not None

@@ -56,8 +56,8 @@ def rebuild(data: bytes, limits: ReadLimits) -> bytes | None:
             continue
         objects[parent] = _PARENT.sub(b"/Parent %d 0 R" % root, body, count=1)
     for parent in tops:
-        kids = b" ".join(b"%d 0 R" % kid for kid in by_parent[parent])
-        objects[parent] = _with_kids(objects[parent], kids, len(by_parent[parent]))
+        references = b" ".join(b"%d 0 R" % kid for kid in by_parent[parent])
+        objects[parent] = _with_kids(objects[parent], references, len(by_parent[parent]))
     objects[catalog] = b"<< /Type /Catalog /Pages %d 0 R >>" % root
     return _write(objects, catalog)
 

@@ -10,7 +10,8 @@ from qwen_agentkit.rag.parsers.pdf_blocks import edge_words
 from qwen_agentkit.rag.parsers.pdf_lines import rows_of, segments_of
 from qwen_agentkit.rag.parsers.pdf_page import PageContent
 
-_NUMBER = re.compile(r"\d+")
+# A number by itself; one within a word or a code is part of what the line says.
+_NUMBER = re.compile(r"(?<![\w.,-])\d+(?![\w,-]|\.\d)")
 # On fewer pages nothing can be said to return.
 MIN_PAGES = 3
 MIN_SHARE = 0.4

@@ -174,12 +174,17 @@ def _width(row: Sequence[tuple[int, int]], owner: tuple[int, int]) -> int:
 
 
 def _repeat_merged(rows: list[list[str]], owners: Sequence[Sequence[tuple[int, int]]]) -> None:
-    """A label that spans rows is written in each, so that every row stands for itself."""
+    """A label that spans rows or columns is written in each, as in all tables of this package (see `rag.grid`).
+
+    A title across the whole table is written once; so is longer text, which a missing line may have merged.
+    """
     for i, row in enumerate(rows):
+        if len(set(owners[i])) == 1:
+            continue
         for j in range(len(row)):
-            owner = owners[i][j]
-            if owner[0] < i and owner[1] == j and len(rows[owner[0]][j]) <= 80:
-                row[j] = rows[owner[0]][j]
+            above, left = owners[i][j]
+            if (above, left) != (i, j) and len(rows[above][left]) <= 80:
+                row[j] = rows[above][left]
 
 
 def _cell_text(words: Sequence[Word]) -> str:
@@ -235,7 +240,8 @@ def _lines_of_band(row: list[str], cells: Sequence[Sequence[Word]]) -> list[list
     result = [[""] * len(columns) for _ in anchors]
     for j, lines in enumerate(columns):
         for line in lines:
-            at = min(range(len(anchors)), key=lambda k, y=line.y1: abs(anchors[k].y1 - y))
+            distances = [abs(anchor.y1 - line.y1) for anchor in anchors]
+            at = distances.index(min(distances))
             if abs(anchors[at].y1 - line.y1) > 0.4 * line.size or result[at][j]:
                 return [row]
             result[at][j] = line.text
