@@ -8,6 +8,10 @@ _HERE = "qwen_agentkit.tools"
 
 TOOL_REGISTRY = LazyRegistry(
     {
+        "front_page_search": f"{_HERE}.search_tools.front_page_search:FrontPageSearch",
+        "hybrid_search": f"{_HERE}.search_tools.hybrid_search:HybridSearch",
+        "keyword_search": f"{_HERE}.search_tools.keyword_search:KeywordSearch",
         "storage": f"{_HERE}.storage:Storage",
+        "vector_search": f"{_HERE}.search_tools.vector_search:VectorSearch",
     }
 )
