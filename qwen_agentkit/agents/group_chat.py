@@ -1,0 +1,379 @@
+"""`GroupChat`: agents and humans who talk with each other.
+
+A round is one turn of one speaker, here and wherever rounds are counted.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from qwen_agentkit.agent import Agent
+from qwen_agentkit.agents.group.conditions import Moderator
+from qwen_agentkit.agents.group.model_selection import ByModel
+from qwen_agentkit.agents.group.names import mentions_in, same_name
+from qwen_agentkit.agents.group.progress import Progress
+from qwen_agentkit.agents.group.prompts import Prompts, check_prompts, prompt
+from qwen_agentkit.agents.group.roles import members_from
+from qwen_agentkit.agents.group.selection import (
+    ByHandoff,
+    Choice,
+    Manual,
+    RandomSpeaker,
+    RoundRobin,
+    RoundTable,
+    Situation,
+    SpeakerSelection,
+)
+from qwen_agentkit.agents.group.state import TeamState
+from qwen_agentkit.agents.group.termination import News, Stop, Termination
+from qwen_agentkit.agents.group.turns import TurnRun, used
+from qwen_agentkit.agents.group.views import owners_of, talk_for_team, text_of, view_for
+from qwen_agentkit.agents.group_chat_auto_router import GroupChatAutoRouter
+from qwen_agentkit.agents.multi_agent_hub import MultiAgentHub, check_members
+from qwen_agentkit.agents.user_agent import is_pending
+from qwen_agentkit.events import SpeakerSelected
+from qwen_agentkit.run_context import current_run
+from qwen_agentkit.schema import SYSTEM, Message
+from qwen_agentkit.utils.generate_cfg import merge_generate_cfgs
+
+METHODS = ("auto", "round_robin", "random", "manual", "handoff")
+DEFAULT_ROUNDS = 3
+# With a termination of the program's own: only against one that is never met.
+MOST_ROUNDS = 100
+
+
+class GroupChat(Agent, MultiAgentHub):
+    """Members who speak one after the other; also an agent itself, so it can be a member, a tool, a service.
+
+    Args:
+        agents: The members, agents with names; or a configuration (see `agents.group.roles`).
+        agent_selection_method: `auto` (a host with `llm` decides), `round_robin`, `random`, `manual` (asks at the
+            keyboard), `handoff` (who was handed the conversation; a swarm), or a `SpeakerSelection`.
+        function_list: Tools of the host.
+        llm: Model of the host, and of members that a configuration describes.
+        termination: Ends the talk; see `agents.group.conditions`.
+        max_round: Turns of one run. None is 3 without a termination and 100 with one.
+        round_table: Each member speaks once, then the human comments. Takes the place of the selection method.
+        allow_repeated_speaker: Whether who spoke last may be chosen again.
+        max_consecutive_same_speaker: Turns in a row of one speaker; None is no bound.
+        max_stalled_rounds: Turns in a row that bring nothing (empty, refusing, handed on in a circle) after which
+            the talk is closed; None is no bound.
+        max_response_tokens: Bound of each answer in tokens: one for all, or a dict by member.
+        moderator: An agent that judges after each turn whether the task is done.
+        introduce: Whether members are told, in the conversation's language, who else is there. None is yes for
+            members that a configuration describes and no for agents, which know what they are.
+        prompts: Texts in place of the defaults in `agents.group.prompts`.
+        **kwargs: As for `Agent`: `name`, `description`, and `system_message`, which every member gets.
+
+    Raises:
+        ValueError: Members that cannot form a team, an unknown method, `auto` without a model, a bound below 1.
+    """
+
+    # As a member of another team it wants to know who said what.
+    takes_named_messages = True
+
+    def __init__(
+        self,
+        agents: Sequence[Agent] | Mapping[str, Any],
+        agent_selection_method: str | SpeakerSelection = "auto",
+        function_list: Any = None,
+        llm: Any = None,
+        *,
+        termination: Termination | None = None,
+        max_round: int | None = None,
+        round_table: bool = False,
+        allow_repeated_speaker: bool = True,
+        max_consecutive_same_speaker: int | None = None,
+        max_stalled_rounds: int | None = 2,
+        max_response_tokens: int | Mapping[str, int] | None = None,
+        moderator: Agent | None = None,
+        introduce: bool | None = None,
+        prompts: Prompts | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(llm=llm, **kwargs)
+        check_prompts(prompts)
+        for name, bound in (
+            ("max_round", max_round),
+            ("max_consecutive_same_speaker", max_consecutive_same_speaker),
+            ("max_stalled_rounds", max_stalled_rounds),
+        ):
+            _check_bound(name, bound)
+        configured = isinstance(agents, Mapping)
+        self.background = str(agents.get("background") or "") if isinstance(agents, Mapping) else ""
+        members = members_from(agents, self.llm) if isinstance(agents, Mapping) else agents
+        self._agents = check_members(members, type(self).__name__)
+        if moderator is not None:
+            judged = Moderator(moderator)
+            termination = judged if termination is None else termination | judged
+        if termination is not None and not isinstance(termination, Termination):
+            raise ValueError(f"termination is a condition of qwen_agentkit.agents, not {termination!r}")
+        self.termination = termination
+        self.max_round = max_round
+        self.allow_repeated_speaker = allow_repeated_speaker
+        self.max_consecutive_same_speaker = max_consecutive_same_speaker
+        self.max_stalled_rounds = max_stalled_rounds
+        self._prompts = dict(prompts or {})
+        self._introduce = configured if introduce is None else introduce
+        self._speakers = {agent.name: _bounded(agent, max_response_tokens) for agent in self._agents}
+        self.agent_selection_method = "round_table" if round_table else agent_selection_method
+        self._selection = self._make_selection(self.agent_selection_method, function_list)
+
+    def _make_selection(self, method: str | SpeakerSelection, function_list: Any) -> SpeakerSelection:
+        if isinstance(method, SpeakerSelection):
+            return method
+        if method == "auto":
+            if self.llm is None:
+                raise ValueError("agent_selection_method='auto' needs a model for the host: give llm={'model': ...}")
+            own = {key: text for key, text in self._prompts.items() if key.startswith("select")}
+            self.host = GroupChatAutoRouter(function_list, self.llm, self._agents, name="host", prompts=own)
+            return ByModel(self.host)
+        simple = {
+            "round_robin": RoundRobin,
+            "random": RandomSpeaker,
+            "manual": Manual,
+            "handoff": ByHandoff,
+            "round_table": RoundTable,
+        }
+        if method not in simple:
+            raise ValueError(
+                f"agent_selection_method is one of {', '.join(METHODS)} or a SpeakerSelection, not {method!r}"
+            )
+        return simple[method]()
+
+    # ---- the talk
+
+    def _run(
+        self,
+        messages: list[Message],
+        lang: str = "en",
+        max_round: int | None = None,
+        need_batch_response: bool = True,
+        mentioned_agents_name: Sequence[str] | None = None,
+        state: TeamState | None = None,
+        **kwargs: Any,
+    ) -> Iterator[list[Message]]:
+        """The talk.
+
+        Args:
+            messages: The conversation; with a `state` only what is new.
+            lang: Language of the prompts.
+            max_round: Turns of this run, in place of the team's.
+            need_batch_response: False makes one turn.
+            mentioned_agents_name: Members who speak first, in that order.
+            state: The team's memory between runs. A run that was broken off goes on.
+            **kwargs: For the members.
+        """
+        kept = state if state is not None else TeamState()
+        with kept.in_use({"kind": type(self).__name__, "members": self.agent_names}):
+            condition, stop = self._begin(kept, messages, lang, max_round, mentioned_agents_name, kwargs.get("seed"))
+            progress = Progress(kept, self.max_stalled_rounds, self.max_consecutive_same_speaker)
+            while stop is None:
+                choice = self._next_speaker(kept, progress, keeps_state=state is not None)
+                if choice.speaker is None:
+                    stop = Stop(choice.reason)
+                    break
+                if not progress.may_speak(choice.speaker):
+                    stop = progress.too_many(choice.speaker)
+                    break
+                kept.begin_turn(choice.speaker, choice.reason)
+                turn = TurnRun(kept, condition)
+                for said in self._speak(turn, choice.speaker, kept, kwargs):
+                    yield kept.response + said
+                stop = self._after_turn(turn, kept, condition, progress)
+                if stop is None and not need_batch_response:
+                    stop = Stop("one turn was asked for")
+            yield self._end(kept, stop)
+
+    def _begin(
+        self,
+        state: TeamState,
+        messages: list[Message],
+        lang: str,
+        max_round: int | None,
+        mentioned: Sequence[str] | None,
+        seed: int | None,
+    ) -> tuple[Termination | None, Stop | None]:
+        """Starts a run, or takes up one that was broken off. Returns the condition and why nobody need speak."""
+        _check_bound("max_round", max_round)
+        condition = self.termination.fresh() if self.termination is not None else None
+        limits = state.rule("limits")
+        if state.open:
+            if max_round is not None:
+                limits["max_round"] = max_round
+            if condition is not None and "termination" in state.rules:
+                condition.load_state(state.rules["termination"])
+            return condition, self._out_of_budget()
+        if state.messages:
+            messages = [message for message in messages if message.role != SYSTEM]
+        # Nothing new to tell the language by: the talk goes on in its own.
+        lang = state.lang if state.lang and not messages else lang
+        state.begin(messages, owners_of(messages, self._agents), lang)
+        default = DEFAULT_ROUNDS if condition is None else MOST_ROUNDS
+        rounds = next((n for n in (max_round, self.max_round) if n is not None), default)
+        limits["max_round"] = len(self._agents) + 1 if self._at_round_table and max_round is None else rounds
+        if seed is not None:
+            state.rule("selection").setdefault("seed", seed)
+        Progress(state).begin()
+        state.rule("handoff").pop("to", None)
+        state.queue = self._called(messages, mentioned)
+        stop = self._out_of_budget()
+        if stop is None and condition is not None:
+            stop = condition.check(self._news(state, 0, task=True))
+            state.rules["termination"] = condition.save_state()
+        return condition, stop
+
+    @property
+    def _at_round_table(self) -> bool:
+        return isinstance(self._selection, RoundTable)
+
+    def _called(self, messages: Sequence[Message], mentioned: Sequence[str] | None) -> list[str]:
+        names = self.agent_names
+        called = []
+        for name in mentioned or ():
+            member = same_name(name, names)
+            if member is None:
+                raise ValueError(f"mentioned_agents_name has {name!r}; the members are: {', '.join(names)}")
+            called.append(member)
+        if messages:
+            called += mentions_in(text_of(messages[-1]), names)
+        return list(dict.fromkeys(called))
+
+    def _next_speaker(self, state: TeamState, progress: Progress, keeps_state: bool) -> Choice:
+        """Who speaks now; who was broken off goes on, then handoffs, then mentions, then the selection decides."""
+        if state.speaking is not None:
+            return Choice(state.speaking, state.speaking_reason)
+        state.mark()
+        names = self.agent_names
+        last = next((owner for owner in reversed(state.owners) if owner is not None), None)
+        just_spoke = state.owners[-1] if state.owners else None
+        candidates = [
+            name
+            for name in names
+            if progress.may_speak(name) and (self.allow_repeated_speaker or name != just_spoke or len(names) == 1)
+        ]
+        handed_to = state.rule("handoff").pop("to", None)
+        if state.queue and handed_to is None:
+            choice = Choice(state.queue.pop(0), "called by name")
+        elif not candidates:
+            choice = Choice(just_spoke, "nobody else is there")
+        else:
+            selection = self._selection if handed_to is None else ByHandoff()
+            choice = selection.choose(
+                Situation(
+                    messages=state.messages,
+                    owners=state.owners,
+                    members=self._agents,
+                    candidates=list(candidates),
+                    last_speaker=last,
+                    spoken=state.run_turns,
+                    fresh=state.run_turns == 0 and just_spoke is None,
+                    lang=state.lang or "en",
+                    memory=state.rule("selection"),
+                    keeps_state=keeps_state,
+                    handed_to=handed_to,
+                    has_termination=self.termination is not None,
+                )
+            )
+        if choice.speaker is not None and choice.speaker not in names:
+            raise ValueError(f"The selection chose {choice.speaker!r}; the members are: {', '.join(names)}")
+        run = current_run()
+        if run is not None:
+            run.emit(SpeakerSelected, speaker=choice.speaker, candidates=candidates, reason=choice.reason)
+        return choice
+
+    def _speak(self, turn: TurnRun, name: str, state: TeamState, kwargs: Mapping[str, Any]) -> Iterator[list[Message]]:
+        lang, member = state.lang or "en", self._speakers[name]
+        show = talk_for_team if getattr(member, "takes_named_messages", False) else view_for
+        view = show(name, state.messages, state.owners, self._introduction(name, lang), state.unfinished)
+        yield from turn.run(member, view, {**kwargs, "lang": lang})
+
+    def _introduction(self, name: str, lang: str) -> str:
+        if not self._introduce:
+            return ""
+        background = prompt(self._prompts, "background", lang).format(background=self.background)
+        return prompt(self._prompts, "member", lang).format(
+            name=name,
+            others=", ".join(other for other in self.agent_names if other != name),
+            background=background if self.background else "",
+        )
+
+    def _after_turn(
+        self, turn: TurnRun, state: TeamState, condition: Termination | None, progress: Progress
+    ) -> Stop | None:
+        """Takes the turn into the conversation; says why the talk is over, if it is."""
+        run = current_run()
+        if run is not None:
+            run.cancel.raise_if_cancelled()
+        speaker, said = state.speaking or "", turn.said
+        state.end_turn(said)
+        stop = turn.stop
+        if not said:
+            stop = stop or Stop(f"{speaker} said nothing")
+        elif is_pending(said[-1]) or (said[-1].extra or {}).get("end") == "paused":
+            stop = stop or Stop(f"{speaker} is waited for", "paused")
+        else:
+            called = mentions_in("\n".join(text_of(m) for m in said if m.function_call is None), self.agent_names)
+            state.queue += [name for name in called if name not in state.queue and name != speaker]
+        if condition is not None and not condition.fired:
+            found = condition.check(self._news(state, len(said), handed_to=turn.handed_to))
+            state.rules["termination"] = condition.save_state()
+            stop = stop or found
+        stop = stop or self._out_of_budget() or progress.note(speaker, said, turn.handed_to)
+        if stop is None and state.run_turns >= state.rule("limits")["max_round"]:
+            stop = Stop(f"Maximum number of rounds {state.run_turns} reached", "limit:rounds")
+        if stop is None:
+            state.keep()
+        return stop
+
+    def _news(self, state: TeamState, count: int, task: bool = False, handed_to: str | None = None) -> News:
+        start = 0 if task else len(state.messages) - count
+        return News(
+            messages=state.messages[start:],
+            speakers=state.owners[start:],
+            task=task,
+            turns=0 if task else 1,
+            handed_to=handed_to,
+            usage=used(),
+            conversation=state.messages,
+            lang=state.lang or "en",
+        )
+
+    @staticmethod
+    def _out_of_budget() -> Stop | None:
+        run = current_run()
+        which = run.ledger.exceeded() if run is not None else None
+        return Stop(f"The limit of {which} is reached", f"limit:{which}") if which else None
+
+    @staticmethod
+    def _end(state: TeamState, stop: Stop) -> list[Message]:
+        """The response, its last message saying how the talk ended."""
+        run = current_run()
+        if run is not None:
+            run.emit(SpeakerSelected, speaker=None, candidates=[], reason=stop.reason)
+        if state.response and stop.end != "answered":
+            last = state.messages[-1]
+            state.messages[-1] = last.model_copy(update={"extra": {**(last.extra or {}), "end": stop.end}})
+        state.rules.pop("termination", None)
+        state.end(stop.reason)
+        return state.response
+
+
+def _check_bound(name: str, bound: Any) -> None:
+    if bound is not None and (isinstance(bound, bool) or not isinstance(bound, int) or bound < 1):
+        raise ValueError(f"{name} is a whole number of at least 1 or None, not {bound!r}")
+
+
+def _bounded(agent: Agent, max_response_tokens: int | Mapping[str, int] | None) -> Agent:
+    """The member, with a bound on its answers; the caller's own agent is not changed."""
+    bound = (
+        max_response_tokens.get(agent.name or "") if isinstance(max_response_tokens, Mapping) else max_response_tokens
+    )
+    if bound is None:
+        return agent
+    _check_bound("max_response_tokens", bound)
+    bounded = copy.copy(agent)
+    bounded.extra_generate_cfg = merge_generate_cfgs(agent.extra_generate_cfg, {"max_response_tokens": bound})
+    return bounded
