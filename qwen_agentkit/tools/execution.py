@@ -7,6 +7,7 @@ cancelled. The model gets one line; the traceback goes to the log and the event.
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import contextvars
 import difflib
 import inspect
@@ -140,7 +141,7 @@ class _Call:
         forget = self.run.cancel.on_cancel(future.cancel)
         try:
             return future.result()
-        except asyncio.CancelledError:
+        except concurrent.futures.CancelledError:
             self.run.cancel.raise_if_cancelled()
             raise
         finally:
