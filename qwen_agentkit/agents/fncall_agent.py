@@ -15,7 +15,7 @@ from qwen_agentkit.agents.loop.approval import approver_of, review
 from qwen_agentkit.agents.loop.endings import Endings
 from qwen_agentkit.agents.loop.follow_ups import FollowUps
 from qwen_agentkit.agents.loop.limit import model_call_limit
-from qwen_agentkit.agents.loop.notes import add_notes
+from qwen_agentkit.agents.loop.notes import finish_results
 from qwen_agentkit.agents.loop.repeats import RepeatGuard
 from qwen_agentkit.agents.loop.tool_round import ToolCall, run_calls
 from qwen_agentkit.agents.loop.turn import Checkpoint, Resumption, Turn
@@ -23,6 +23,7 @@ from qwen_agentkit.errors import RunLimitExceeded
 from qwen_agentkit.run_context import current_run
 from qwen_agentkit.schema import ASSISTANT, ContentItem, Message
 from qwen_agentkit.tools.base import BaseTool
+from qwen_agentkit.tools.large_results import READ_TOOL, LargeResults
 from qwen_agentkit.utils.ids import new_call_id
 
 if TYPE_CHECKING:
@@ -56,6 +57,8 @@ class FnCallAgent(Agent):
         approve: Who decides about tool calls: True, False, `"pause"`, a dict by tool name, or a function of the
             `ToolCall` that returns True, False, a reason, a `Decision`, or `"pause"`.
         repeats: Notices for repeated calls; False for none.
+        large_results: Where results over 27,500 tokens are kept, for the model to read page by page; False leaves
+            every result whole.
         hooks: `Hooks` that look on.
         honesty_rule: Whether the prompt of an agent with tools says to invent nothing where a tool gave nothing.
         **kwargs: `on_limit`; `rag_cfg` for the memory.
@@ -85,6 +88,7 @@ class FnCallAgent(Agent):
         max_handoffs: int = 3,
         approve: bool | str | Mapping[str, Any] | Callable[[ToolCall], Any] | None = None,
         repeats: RepeatGuard | bool | None = None,
+        large_results: LargeResults | bool | None = None,
         hooks: Sequence[Hooks] = (),
         honesty_rule: bool = True,
         **kwargs: Any,
@@ -103,6 +107,7 @@ class FnCallAgent(Agent):
         self.handoff_mode = setup.checked_handoff_mode(handoff_mode, self.handoff_map)
         self.max_handoffs = max_handoffs
         self.repeats = setup.repeat_guard(repeats)
+        self.large_results = setup.large_results(large_results)
         self.hooks = tuple(hooks)
         self.honesty_rule = honesty_rule
         self._approver = approver_of(approve)
@@ -158,7 +163,7 @@ class FnCallAgent(Agent):
         if turn.model_calls >= turn.budget:
             turn.end = "limit:model_calls"
             return
-        turn.tools = self._tools()
+        turn.tools = self._tools(turn.conversation)
         functions = [tool.function for tool in turn.tools.values()]
         sent = ask_hooks(self.hooks, lambda hook: hook.before_model(turn.conversation, functions), turn.conversation)
         reply: list[Message] = []
@@ -179,7 +184,7 @@ class FnCallAgent(Agent):
     ) -> Iterator[list[Message]]:
         """The tool calls of one reply: decided about, made at once, their results taken in."""
         run = current_run()
-        turn.tools = turn.tools or self._tools()
+        turn.tools = turn.tools or self._tools(turn.conversation)
         handing_off.choose(turn, run)
         if review(turn.calls, self._approver, run, decisions):
             turn.end = "paused"
@@ -195,7 +200,7 @@ class FnCallAgent(Agent):
         for _ in run_calls(turn.calls, turn.tools, execute):
             self._save(turn, checkpoint)
             yield turn.response + turn.results
-        add_notes(turn, self.repeats, follow_ups)
+        finish_results(turn, self.large_results, self.repeats, follow_ups)
         turn.close_round()
         self._save(turn, checkpoint)
         yield turn.response
@@ -208,7 +213,7 @@ class FnCallAgent(Agent):
         has_tools = bool(self.function_map or self.workbench)
         return setup.with_honesty_rule(messages, lang) if self.honesty_rule and has_tools else list(messages)
 
-    def _tools(self) -> dict[str, BaseTool]:
+    def _tools(self, conversation: list[Message]) -> dict[str, BaseTool]:
         """The tools to offer now, by name."""
         tools = dict(self.function_map)
         if self.workbench is not None:
@@ -219,6 +224,8 @@ class FnCallAgent(Agent):
         run = current_run()
         if self.handoff_map and handing_off.made(run) < self.max_handoffs:
             tools |= self.handoff_map
+        if self.large_results is not None and self.large_results.is_needed(conversation):
+            tools.setdefault(READ_TOOL, self.large_results.tool())
         if run is not None:
             run.own("fncall.tools", dict).update(tools)
         return tools

@@ -418,13 +418,14 @@ def test_cancel_while_the_model_streams_keeps_its_text():
 
 
 def test_closing_the_generator_stops_the_tools():
-    seen = threading.Event()
+    started, seen = threading.Event(), threading.Event()
 
     @tool
     def watching() -> str:
         """Watches the run."""
         from qwen_agentkit.run_context import current_run
 
+        started.set()
         current_run().cancel.wait(5) and seen.set()
         return "x"
 
@@ -432,6 +433,7 @@ def test_closing_the_generator_stops_the_tools():
     for event in steps:
         if isinstance(event, ToolCallStarted):
             break
+    assert started.wait(5)
     steps.close()
     assert seen.wait(2)
 

@@ -10,6 +10,7 @@ from qwen_agentkit.agents.handoff import HandoffTool
 from qwen_agentkit.agents.loop.repeats import RepeatGuard
 from qwen_agentkit.schema import Message
 from qwen_agentkit.system_message import appended
+from qwen_agentkit.tools.large_results import LargeResults
 from qwen_agentkit.tools.results import HONESTY_RULE
 
 if TYPE_CHECKING:
@@ -43,6 +44,17 @@ def repeat_guard(repeats: RepeatGuard | bool | None) -> RepeatGuard | None:
     if not isinstance(repeats, RepeatGuard):
         raise ValueError(f"repeats is a RepeatGuard, True or False, not {repeats!r}")
     return repeats
+
+
+def large_results(setting: LargeResults | bool | None) -> LargeResults | None:
+    """The store for an agent's `large_results` argument."""
+    if setting is None or setting is True:
+        return LargeResults()
+    if setting is False:
+        return None
+    if not isinstance(setting, LargeResults):
+        raise ValueError(f"large_results is a LargeResults, True or False, not {setting!r}")
+    return setting
 
 
 def with_honesty_rule(messages: list[Message], lang: str) -> list[Message]:

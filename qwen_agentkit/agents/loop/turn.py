@@ -78,6 +78,7 @@ class Turn:
             "rounds": [[_call_to_dict(call) for call in calls] for calls in self.rounds],
             "calls": [_call_to_dict(call) for call in self.calls],
             "model_calls": self.model_calls,
+            "end": None if self.end == "paused" else self.end,
             "lang": self.lang,
             "kwargs": {key: value for key, value in self.kwargs.items() if _is_json(value)},
         }
@@ -123,6 +124,7 @@ class Resumption:
             rounds=[[_call_from_dict(call) for call in calls] for calls in state["rounds"]],
             calls=[_call_from_dict(call) for call in state["calls"]],
             model_calls=state["model_calls"],
+            end=state["end"],
         )
 
     def __deepcopy__(self, memo: dict[int, object]) -> Resumption:
