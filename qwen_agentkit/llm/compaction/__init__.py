@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from qwen_agentkit.llm.compaction.compactor import (
+    SUMMARIZE_RESULT,
     Compaction,
     compact,
     compact_after_turn,
@@ -15,6 +16,7 @@ from qwen_agentkit.llm.compaction.summary import RunningSummary, read_summary
 from qwen_agentkit.llm.compaction.window import Window
 
 __all__ = [
+    "SUMMARIZE_RESULT",
     "Budget",
     "Compaction",
     "Policy",

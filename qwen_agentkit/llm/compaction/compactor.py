@@ -29,6 +29,9 @@ _WHEN = ("before_call", "after_turn")
 # Names of the policies in a configuration ("by").
 _POLICIES: dict[str, type[Any]] = {"window": Window, "prune": PruneToolResults, "summary": RunningSummary}
 
+# Under this key of a run's `state` whoever holds the tools puts what sums up a result (`SummarizeResult`).
+SUMMARIZE_RESULT = "llm.compaction.summarize_result"
+
 # Set while a model writes a summary, so that its own request is not compacted in turn.
 _compacting: contextvars.ContextVar[bool] = contextvars.ContextVar("qwen_agentkit_compacting", default=False)
 
@@ -188,7 +191,7 @@ def _compacted(
             raise ValueError("How long the history may be is not known: give a model, or max_tokens")
         return messages
     run = current_run()
-    summarize: SummarizeResult | None = run.own("summarize_result", lambda: None) if run is not None else None
+    summarize: SummarizeResult | None = run.state.get(SUMMARIZE_RESULT) if run is not None else None
     budget = Budget(
         low=int(limit * compaction.compact_to),
         high=int(limit * compaction.compact_at),

@@ -83,19 +83,17 @@ def rounds_of(messages: Sequence[Message]) -> tuple[list[Message], list[list[Mes
     while start < len(messages) and messages[start].role == SYSTEM:
         start += 1
     rounds: list[list[Message]] = []
-    answered = True
+    asked = answered = False  # the current round has a user's message; something has followed it
     for message in messages[start:]:
-        if message.role == USER and (answered or not rounds) and not (rounds and not _has_user(rounds[0])):
+        if not rounds or (message.role == USER and asked and answered):
             rounds.append([])
-        elif not rounds:
-            rounds.append([])
+            asked = answered = False
         rounds[-1].append(message)
-        answered = message.role != USER
+        if message.role == USER:
+            asked = True
+        elif asked:
+            answered = True
     return list(messages[:start]), rounds
-
-
-def _has_user(messages: Sequence[Message]) -> bool:
-    return any(message.role == USER for message in messages)
 
 
 def rounds_to_drop(rounds: Sequence[Sequence[Message]], tokens: int) -> int:

@@ -16,8 +16,8 @@ from qwen_agentkit.schema import FUNCTION, USER, Message
 _PROMPT = {
     "en": "Below is what the tool `{name}` gave back. State what follows from it, in at most {chars} characters: "
     "the facts, numbers, names and addresses that may be needed later. Write nothing else.\n\n{text}",
-    "zh": "下面是工具 `{name}` 返回的内容。请用不超过 {chars} 个字符写出其中的结论：之后可能用到的事实、数字、名称和地址。"
-    "不要写其他内容。\n\n{text}",
+    "zh": "下面是工具 `{name}` 返回的内容。请用不超过 {chars} 个字符写出其中的结论："
+    "之后可能用到的事实、数字、名称和地址。不要写其他内容。\n\n{text}",
 }
 _MARK = {"en": "[Shortened result] ", "zh": "[已缩短的结果] "}
 
