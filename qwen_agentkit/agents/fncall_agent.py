@@ -174,7 +174,7 @@ class FnCallAgent(Agent):
         except RunLimitExceeded as error:
             turn.end = f"limit:{error.which}"
         reply = ask_hooks(self.hooks, lambda hook: hook.after_model(reply), reply)
-        turn.calls = self._tool_calls(reply)
+        turn.calls = self._tool_calls(reply, turn.conversation)
         turn.say(reply)
         if not turn.calls and turn.end is None:
             turn.end = "answered"
@@ -230,17 +230,19 @@ class FnCallAgent(Agent):
             run.own("fncall.tools", dict).update(tools)
         return tools
 
-    def _tool_calls(self, reply: list[Message]) -> list[ToolCall]:
-        """The calls in one reply. A call that came without an id gets one, in the message too."""
+    def _tool_calls(self, reply: list[Message], conversation: list[Message]) -> list[ToolCall]:
+        """The calls in one reply. One without an id, or with that of an earlier call, gets one in its message."""
+        used = {(message.extra or {}).get("function_id") for message in conversation}
         calls = []
         for message in reply:
             wanted, name, arguments, _ = self._detect_tool(message)
             if not wanted:
                 continue
             call_id = (message.extra or {}).get("function_id")
-            if not call_id:
+            if not call_id or call_id in used:
                 call_id = new_call_id()
                 message.extra = {**(message.extra or {}), "function_id": call_id}
+            used.add(call_id)
             calls.append(ToolCall(call_id, name or "", arguments if arguments is not None else "{}"))
         return calls
 
