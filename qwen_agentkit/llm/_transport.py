@@ -265,3 +265,35 @@ def socket_of(response: Any) -> socket.socket | None:
     reader = getattr(getattr(getattr(raw, "_fp", None), "fp", None), "raw", None)
     sock = getattr(reader, "_sock", None)
     return sock if isinstance(sock, socket.socket) else None
+
+
+def arrived_probe(response: Any) -> Callable[[], bool]:
+    """A function that says whether the next piece of an httpx response has arrived already.
+
+    Servers send each event as an HTTP chunk of its own, and httpx hands each over separately though many may have
+    come by one read from the socket. What has come can be merged; but only the HTTP state machine under httpx (h11)
+    knows. It is reached through private names, so where it is not found the answer is always False, and nothing is
+    merged.
+    """
+    if response.headers.get("content-encoding"):
+        return lambda: False  # a piece that has come may decode to nothing yet
+    holder = getattr(response, "stream", None)
+    for _ in range(8):
+        state = getattr(holder, "_h11_state", None)
+        if state is not None and hasattr(state, "trailing_data"):
+            return lambda: _holds_data(state.trailing_data[0])
+        holder = next(
+            (
+                getattr(holder, name)
+                for name in ("_stream", "_httpcore_stream", "_connection")
+                if getattr(holder, name, None) is not None
+            ),
+            None,
+        )
+    return lambda: False
+
+
+def _holds_data(unread: bytes) -> bool:
+    """Whether unread bytes of a chunked body hold at least one byte of the next chunk's data."""
+    size_ends = unread.find(b"\r\n", 2 if unread.startswith(b"\r\n") else 0)
+    return size_ends >= 0 and len(unread) > size_ends + 2

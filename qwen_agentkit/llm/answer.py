@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 from qwen_agentkit.errors import ModelServiceError
 from qwen_agentkit.llm import cache, fallback, usage
-from qwen_agentkit.llm.compaction import compact
 from qwen_agentkit.llm.dialects import get_dialect
 from qwen_agentkit.llm.generate_cfg import GenerateOptions, merge_generate_cfgs
 from qwen_agentkit.llm.history import repair_history
 from qwen_agentkit.llm.length import truncate_input
 from qwen_agentkit.llm.rate_limits import limiter_of
 from qwen_agentkit.llm.reply import Reply
-from qwen_agentkit.llm.request import Ask, ModelRequest, begin_in_prompt, is_beginning
+from qwen_agentkit.llm.request import Ask, ModelRequest, begin_in_prompt, is_beginning, one_system_message
 from qwen_agentkit.llm.retry import RetryPolicy
 from qwen_agentkit.llm.service_errors import kind_of
 from qwen_agentkit.log import logger
@@ -187,7 +186,11 @@ def _attempt(
 
 def _fitted(model: BaseChatModel, ask: Ask, options: GenerateOptions) -> list[Message]:
     """The conversation, valid and as long as the model bears."""
-    messages = compact(model, repair_history(ask.messages), ask.functions)
+    messages = one_system_message(repair_history(ask.messages))
+    if model.cfg.get("compaction"):
+        from qwen_agentkit.llm.compaction import compact
+
+        messages = compact(model, messages, ask.functions)
     limit = fallback.input_limit(model, options)
     return truncate_input(messages, limit, ask.functions) if limit > 0 else messages
 
@@ -208,13 +211,16 @@ def _prepared(
     if begun:
         messages.append(Message(ASSISTANT, begun))
     prepared = model._preprocess_messages(messages, ask.lang, cfg, ask.functions or None, use_raw_api=native)  # type: ignore[arg-type]
-    continues = is_beginning(prepared) and (bool(begun) or not ask.functions)
+    name = options.fncall_prompt_type or "nous"
+    dialect = get_dialect(name)
+    continues = is_beginning(prepared) and (
+        bool(begun) or not ask.functions or (dialect.results_in_reply and not native)
+    )
     if continues and not model.takes_beginnings(options):
         prepared, continues = begin_in_prompt(prepared), False
-    name = options.fncall_prompt_type or "nous"
     stop = list(options.stop)
     if ask.functions and not native:
-        stop += [word for word in get_dialect(name).stop_words if word not in stop]
+        stop += [word for word in dialect.stop_words if word not in stop]
     request = ModelRequest(
         messages=prepared,
         functions=ask.functions if native else [],

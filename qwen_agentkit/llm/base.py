@@ -119,7 +119,7 @@ class BaseChatModel:
             RunLimitExceeded: A limit of the run is reached.
         """
         as_dicts = bool(messages) and all(isinstance(message, dict) for message in messages)
-        copied = messages_from(messages)
+        copied = self._taken(messages)
         if not copied:
             raise ValueError("At least one message is needed to ask a model; the list is empty")
         asked = dict(extra_generate_cfg or {})
@@ -206,7 +206,7 @@ class BaseChatModel:
         if options.use_raw_api is not None:
             return options.use_raw_api
         if options.fncall_prompt_type is not None:
-            return False
+            return get_dialect(options.fncall_prompt_type).native
         return self.native_tools or settings.USE_RAW_API
 
     def takes_beginnings(self, options: GenerateOptions) -> bool:
@@ -322,6 +322,14 @@ class BaseChatModel:
 
     # ---- between the two
 
+    def _taken(self, messages: Sequence[Message | Mapping[str, Any]]) -> list[Message]:
+        """The conversation as messages. Nothing here changes a message, so `Message` objects are copied only for
+        hooks of the user's own, which might: a long history is copied on every call of a tool loop otherwise."""
+        plain = isinstance(messages, (list, tuple)) and all(isinstance(message, Message) for message in messages)
+        if plain and not any(_overrides(self, hook) for hook in _HOOKS):
+            return list(messages)  # type: ignore[arg-type]
+        return messages_from(messages)
+
     def run_request(self, request: ModelRequest) -> Iterator[Delta]:
         """The deltas of one request, by whichever hook the class overrides."""
         cfg = self._legacy_cfg(request)
@@ -372,6 +380,15 @@ class BaseChatModel:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.model!r})"
+
+
+_HOOKS = (
+    "_chat_stream",
+    "_chat_no_stream",
+    "_chat_with_functions",
+    "_continue_assistant_response",
+    "_preprocess_messages",
+)
 
 
 def _overrides(model: BaseChatModel, hook: str) -> bool:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from qwen_agentkit.errors import ModelServiceError
 from qwen_agentkit.events import ModelSwitched
 from qwen_agentkit.llm.length import count_message_tokens
-from qwen_agentkit.llm.profiles import profile_of
 from qwen_agentkit.llm.service_errors import kind_of
 from qwen_agentkit.log import logger
 from qwen_agentkit.run_context import current_run
@@ -112,6 +111,8 @@ def unfit_for(model: BaseChatModel, ask: Ask) -> str | None:
         return "it takes no images"
     if "audio" in kinds and not model.support_audio_input:
         return "it takes no audio"
+    from qwen_agentkit.llm.profiles import profile_of
+
     profile = profile_of(model)
     if ask.functions and profile.tools is False:
         return "it takes no tools"

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal, cast
 
 from qwen_agentkit import settings
+from qwen_agentkit.llm.dialects import get_dialect
 from qwen_agentkit.llm.stop_words import stop_list
-
-FNCALL_PROMPT_TYPES = ("nous", "qwen")
 
 
 @dataclass(frozen=True)
@@ -91,12 +90,9 @@ class GenerateOptions:
                 raise ValueError(f"generate_cfg[{name!r}] is one of {', '.join(words)}, not {own[name]!r}")
         if "thinking" in own and not isinstance(own["thinking"], bool):
             raise ValueError(f"generate_cfg['thinking'] is True, False or None, not {own['thinking']!r}")
+        if "fncall_prompt_type" in own:
+            get_dialect(own["fncall_prompt_type"])
         return cls(**own), rest
-
-    def with_dialect(self, name: str) -> GenerateOptions:
-        """The same options with tools put into the prompt by the dialect `name`."""
-        values = {one.name: getattr(self, one.name) for one in fields(self)}
-        return GenerateOptions(**{**values, "use_raw_api": False, "fncall_prompt_type": name})
 
 
 _NAMES = frozenset(one.name for one in fields(GenerateOptions))

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from qwen_agentkit.errors import ModelServiceError
-from qwen_agentkit.llm._transport import run_interruptibly, shut_down, shut_on_cancel
+from qwen_agentkit.llm._transport import arrived_probe, run_interruptibly, shut_down, shut_on_cancel
 from qwen_agentkit.llm.delta import Delta, ToolCallDelta, as_json_text, merge_opaque
 from qwen_agentkit.llm.service_errors import message_of_body, service_error
 from qwen_agentkit.llm.sse import EventDecoder, StreamNotJSON
@@ -105,16 +105,22 @@ def _read_stream(response: Any, model: str, address: str) -> Iterator[Delta]:
     first = b""
     try:
         blocks = response.iter_bytes()
+        next_is_here = arrived_probe(response)
+        merged: list[bytes] = []
         for block in blocks:
             first = first or block
-            events = decoder.feed(block)
+            merged.append(block)
+            if next_is_here():
+                continue
+            events = decoder.feed(b"".join(merged))
+            merged.clear()
             if events:
                 yield collector.delta_of(events)
             if decoder.done:
                 _drain(response, blocks)
                 break
         else:
-            events = decoder.finish()
+            events = decoder.feed(b"".join(merged)) + decoder.finish()
             if events:
                 yield collector.delta_of(events)
     except StreamNotJSON as error:

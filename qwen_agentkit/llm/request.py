@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from qwen_agentkit.llm.generate_cfg import GenerateOptions
-from qwen_agentkit.schema import ASSISTANT, SYSTEM, USER, Message
+from qwen_agentkit.schema import ASSISTANT, SYSTEM, USER, ContentItem, Message
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,23 @@ def language_of(messages: Sequence[Message]) -> str:
         if any(not text.isascii() and any("\u4e00" <= char <= "\u9fff" for char in text) for text in texts):
             return "zh"
     return "en"
+
+
+def one_system_message(messages: Sequence[Message]) -> list[Message]:
+    """All system messages in one, at the front: services take no second one."""
+    systems = [message for message in messages if message.role == SYSTEM]
+    if not systems or (len(systems) == 1 and messages[0].role == SYSTEM):
+        return list(messages)
+    content: str | list[ContentItem]
+    if all(isinstance(message.content, str) for message in systems):
+        content = "\n\n".join(str(message.content) for message in systems if message.content)
+    else:
+        content = []
+        for message in systems:
+            parts = [ContentItem(text=message.content)] if isinstance(message.content, str) else message.content
+            content.extend(parts)
+    first = systems[0].model_copy(update={"content": content})
+    return [first, *(message for message in messages if message.role != SYSTEM)]
 
 
 def begin_in_prompt(messages: Sequence[Message]) -> list[Message]:

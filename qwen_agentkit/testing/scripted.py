@@ -12,13 +12,14 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from qwen_agentkit.errors import ModelServiceError
 from qwen_agentkit.limits import Usage
 from qwen_agentkit.llm.base import BaseChatModel
 from qwen_agentkit.llm.delta import Delta, ToolCallDelta, deltas_of
+from qwen_agentkit.llm.dialects import get_dialect
 from qwen_agentkit.llm.request import ModelRequest
 from qwen_agentkit.llm.retry import sleep
 from qwen_agentkit.schema import Message, messages_from
@@ -225,7 +226,13 @@ class ScriptedChatModel(BaseChatModel):
             messages = messages_from(entry if isinstance(entry, (list, tuple)) else [entry])
             yield from deltas_of([messages])
             return
-        yield from self._pieces(_reply_of(entry), request.stream)
+        scripted = _reply_of(entry)
+        if scripted.calls and not request.functions and request.options.fncall_prompt_type:
+            dialect = get_dialect(request.options.fncall_prompt_type)
+            written = dialect.reply_text([(one.name, one.arguments) for one in scripted.calls])
+            text = f"{scripted.text}\n{written}" if scripted.text else written
+            scripted = replace(scripted, text=text, calls=())
+        yield from self._pieces(scripted, request.stream)
 
     def _pieces(self, scripted: ScriptedReply, stream: bool) -> Iterator[Delta]:
         if scripted.error is not None and scripted.fail_after is None:
