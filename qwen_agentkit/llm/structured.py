@@ -25,12 +25,12 @@ _VALUE = "value"
 _MAX_PROBLEMS = 8
 
 _INSTRUCTION = {
-    "en": "Give your answer as JSON that fits this JSON schema, and write nothing else, no code fence either:\n{schema}",
+    "en": "Give your answer as JSON that fits this JSON schema. Write nothing else, no code fence either:\n{schema}",
     "zh": "请以 JSON 形式给出回答，且必须符合下面的 JSON schema；不要输出其他内容，也不要使用代码块：\n{schema}",
 }
 _REPAIR = {
-    "en": "Your answer does not fit: {problem}\nGive the whole answer again, as JSON that fits the schema and nothing else:\n"
-    "{schema}",
+    "en": "Your answer does not fit: {problem}\n"
+    "Give the whole answer again, as JSON that fits the schema and nothing else:\n{schema}",
     "zh": "你的回答不符合要求：{problem}\n请重新给出完整的回答，只输出符合该 schema 的 JSON：\n{schema}",
 }
 
@@ -67,9 +67,16 @@ class OutputForm:
 
         try:
             built = self.adapter.validate_python(value)
-            return self.adapter.dump_python(built, mode="json"), None
         except ValidationError as error:
             return value, _problems(error)
+        for without_defaults in (False, True):
+            plain = self.adapter.dump_python(built, mode="json", warnings=False, exclude_defaults=without_defaults)
+            try:
+                self.adapter.validate_python(plain)
+            except ValidationError:
+                continue  # a default that is not of its own field's type
+            return plain, None
+        return value, None
 
     def build(self, value: Any) -> Any:
         """The object of a plain value; the plain value itself for a form given as a JSON schema."""
