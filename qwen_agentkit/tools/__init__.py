@@ -8,6 +8,7 @@ _WHERE = {
     "TOOL_REGISTRY": ".registry",
     "BaseTool": ".base",
     "BaseToolWithFileAccess": ".base",
+    "Calculator": ".calculator",
     "FrontPageSearch": ".search_tools.front_page_search",
     "FunctionTool": ".function_tool",
     "HybridSearch": ".search_tools.hybrid_search",

@@ -8,6 +8,7 @@ _HERE = "qwen_agentkit.tools"
 
 TOOL_REGISTRY = LazyRegistry(
     {
+        "calculator": f"{_HERE}.calculator:Calculator",
         "front_page_search": f"{_HERE}.search_tools.front_page_search:FrontPageSearch",
         "hybrid_search": f"{_HERE}.search_tools.hybrid_search:HybridSearch",
         "keyword_search": f"{_HERE}.search_tools.keyword_search:KeywordSearch",

@@ -9,13 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from qwen_agentkit.errors import ToolServiceError
-from qwen_agentkit.run_context import current_run
 from qwen_agentkit.tools.base import register_tool
 from qwen_agentkit.tools.records import Record
 from qwen_agentkit.tools.search_tools.base_search import BaseSearch, Scored
+from qwen_agentkit.tools.service import ask_service
 from qwen_agentkit.utils.environment import environment
 from qwen_agentkit.utils.optional import need
-from qwen_agentkit.utils.web import fetch
 
 _DASHSCOPE = "https://dashscope.aliyuncs.com/compatible-mode/v1"
 _DASHSCOPE_MODEL = "text-embedding-v4"
@@ -100,15 +99,12 @@ class VectorSearch(BaseSearch):
                     "an OpenAI-compatible address, or DASHSCOPE_API_KEY for DashScope's.",
                 )
             server, model = _DASHSCOPE, model or _DASHSCOPE_MODEL
-        run = current_run()
-        response = fetch(
+        response = ask_service(
             f"{server.rstrip('/')}/embeddings",
             method="POST",
             json_body={"model": model or "default", "input": texts},
             headers={"Authorization": f"Bearer {key}"} if key else {},
-            allow_private=True,
-            cancel=run.cancel if run is not None else None,
-        ).raise_for_status()
+        )
         data = response.json().get("data")
         if not isinstance(data, list) or not all(isinstance(one, dict) and "embedding" in one for one in data):
             raise ToolServiceError(None, "bad_reply", f"{server} did not answer with embeddings")
