@@ -19,11 +19,21 @@ from qwen_agentkit.llm.dialects import get_dialect
 from qwen_agentkit.llm.generate_cfg import GenerateOptions, merge_generate_cfgs
 from qwen_agentkit.llm.history import repair_history
 from qwen_agentkit.llm.length import truncate_input
+from qwen_agentkit.llm.profiles import bounded_input_tokens
 from qwen_agentkit.llm.rate_limits import limiter_of
 from qwen_agentkit.llm.reply import Reply
-from qwen_agentkit.llm.request import Ask, ModelRequest, begin_in_prompt, is_beginning, one_system_message
+from qwen_agentkit.llm.request import (
+    Ask,
+    ModelRequest,
+    begin_in_prompt,
+    form_way,
+    is_beginning,
+    one_system_message,
+    with_instruction,
+)
 from qwen_agentkit.llm.retry import RetryPolicy
-from qwen_agentkit.llm.service_errors import kind_of
+from qwen_agentkit.llm.service_errors import SCHEMA_WORDS, kind_of
+from qwen_agentkit.llm.structured import ANSWER_TOOL, answer_in_form, as_function, instruction
 from qwen_agentkit.log import logger
 from qwen_agentkit.run_context import current_run
 from qwen_agentkit.schema import ASSISTANT, USER, Message
@@ -39,8 +49,10 @@ _HINTS = {
     "zh": "上一次的回复是空的，请给出回答。",
 }
 
-# Services (model and address) that refused tools once: tools go into the prompt's text for them from then on.
+# Services (model and address) that refused tools, or a schema for the answer, once: these go into the prompt's text
+# for them from then on.
 _without_tools: set[str] = set()
+_without_schemas: set[str] = set()
 
 
 @dataclass
@@ -53,7 +65,22 @@ class Outcome:
 
 
 def answer(model: BaseChatModel, ask: Ask) -> Snapshots:
-    """Growing lists of messages, the last of them the whole answer with its marks."""
+    """Growing lists of messages, the last of them the whole answer with its marks.
+
+    An answer in a form is handed over once, when it fits: a try that does not fit would have to be taken back.
+    """
+    if ask.form is None:
+        yield from _free_answer(model, ask)
+        return
+
+    def try_once(messages: list[Message]) -> list[Message]:
+        *_, whole = _free_answer(model, replace(ask, messages=messages))
+        return whole
+
+    yield answer_in_form(try_once, ask.messages, ask.form, lang=ask.lang)
+
+
+def _free_answer(model: BaseChatModel, ask: Ask) -> Snapshots:
     key = cache.key_of(model, ask)
     if key is not None:
         kept = cache.read(model, key, ask)
@@ -139,10 +166,8 @@ def _retried(
                         return Outcome(
                             reply, model, usage.record(model.model, None, request, reply.finish(), "broken", clock)
                         )
-                    if not (kind_of(error) == "no_tools" and request.functions and not reply.shows_more):
+                    if reply.shows_more or not _learnt_from(error, model, request):
                         raise
-                    logger.warning("%s takes no tools; they are put into the prompt's text from now on", model.service)
-                    _without_tools.add(model.service)
                 request, reply = _prepared(model, ask, options, rest, question, carried)
                 return (yield from _attempt(model, request, reply, usage.Clock()))
     except ModelServiceError as error:
@@ -156,6 +181,20 @@ def _retried(
             carried = reply
         raise fallback.AskAnother(carried, str(error.message)) from error
     raise AssertionError("unreachable: tenacity raises when the attempts are over")
+
+
+def _learnt_from(error: ModelServiceError, model: BaseChatModel, request: ModelRequest) -> bool:
+    """Notes what a service does not take; True when the request can be made again without it."""
+    said = str((error.extra or {}).get("said"))
+    if kind_of(error) == "no_tools" and request.functions:
+        refused, memory = "tools", _without_tools
+    elif kind_of(error) == "bad_request" and request.form is not None and SCHEMA_WORDS.search(said):
+        refused, memory = "schema for the answer", _without_schemas
+    else:
+        return False
+    logger.warning("%s takes no %s; it is put into the prompt's text from now on: %s", model.service, refused, said)
+    memory.add(model.service)
+    return True
 
 
 def _attempt(
@@ -191,7 +230,7 @@ def _fitted(model: BaseChatModel, ask: Ask, options: GenerateOptions) -> list[Me
         from qwen_agentkit.llm.compaction import compact
 
         messages = compact(model, messages, ask.functions)
-    limit = fallback.input_limit(model, options)
+    limit = bounded_input_tokens(model, options.max_input_tokens, options.max_response_tokens)
     return truncate_input(messages, limit, ask.functions) if limit > 0 else messages
 
 
@@ -210,28 +249,39 @@ def _prepared(
     begun = carried.text if carried is not None else ""
     if begun:
         messages.append(Message(ASSISTANT, begun))
-    prepared = model._preprocess_messages(messages, ask.lang, cfg, ask.functions or None, use_raw_api=native)  # type: ignore[arg-type]
+    functions, form = list(ask.functions), ask.form
+    if form is not None:
+        way = form_way(model, native, model.service in _without_schemas)
+        if way == "tool":
+            functions.append(as_function(form))
+            if not ask.functions:
+                options = replace(options, function_choice=ANSWER_TOOL)
+                cfg["function_choice"] = ANSWER_TOOL
+        elif way == "prompt":
+            messages = with_instruction(messages, instruction(form, ask.lang))
+        form = form if way == "native" else None
+    lang: Any = ask.lang
+    prepared = model._preprocess_messages(messages, lang, cfg, functions or None, use_raw_api=native)
     name = options.fncall_prompt_type or "nous"
     dialect = get_dialect(name)
-    continues = is_beginning(prepared) and (
-        bool(begun) or not ask.functions or (dialect.results_in_reply and not native)
-    )
+    continues = is_beginning(prepared) and (bool(begun) or not functions or (dialect.results_in_reply and not native))
     if continues and not model.takes_beginnings(options):
         prepared, continues = begin_in_prompt(prepared), False
     stop = list(options.stop)
-    if ask.functions and not native:
+    if functions and not native:
         stop += [word for word in dialect.stop_words if word not in stop]
     request = ModelRequest(
         messages=prepared,
-        functions=ask.functions if native else [],
+        functions=functions if native else [],
         options=replace(options, stop=stop),
         generate_cfg=rest,
         stream=ask.stream,
         lang=ask.lang,
         continues=continues,
+        form=form,
     )
     reply = Reply(
-        functions=ask.functions,
+        functions=functions,
         dialect=name,
         stop=[] if options.skip_stopword_postproc else stop,
         thought_in_content=options.thought_in_content,

@@ -31,11 +31,14 @@ from qwen_agentkit.llm.generate_cfg import (
     plain_functions,
 )
 from qwen_agentkit.llm.media import fit_media
+from qwen_agentkit.llm.profiles import profile_of
 from qwen_agentkit.llm.rate_limits import check_rate_limits
 from qwen_agentkit.llm.registry import LLM_REGISTRY, get_chat_model, register_llm
 from qwen_agentkit.llm.reply import Reply
-from qwen_agentkit.llm.request import Ask, ModelRequest, begin_in_prompt, is_beginning, language_of
+from qwen_agentkit.llm.request import Ask, ModelRequest, begin_in_prompt, is_beginning
+from qwen_agentkit.llm.structured import output_form
 from qwen_agentkit.schema import Message, messages_from
+from qwen_agentkit.utils.language import detect_language
 
 __all__ = ["LLM_REGISTRY", "BaseChatModel", "Delta", "ModelRequest", "register_llm"]
 
@@ -63,11 +66,13 @@ class BaseChatModel:
     address: str | None = None
     # Whether tools are given in the service's own way when the configuration does not say.
     native_tools: bool = False
+    # Whether the service takes a JSON schema for the answer.
+    native_json: bool = False
 
     def __init__(self, cfg: Mapping[str, Any] | None = None) -> None:
         if cfg is not None and not isinstance(cfg, Mapping):
             raise ValueError(f"The configuration of a model is a dict, not {type(cfg).__name__}")
-        kept = {key: cfg[key] for key in ("http_client", "fallback") if cfg and key in cfg}
+        kept = {key: cfg[key] for key in ("http_client", "fallback", "compaction", "profile") if cfg and key in cfg}
         copied = copy.deepcopy({key: value for key, value in (cfg or {}).items() if key not in kept})
         self.cfg: dict[str, Any] = {**copied, **kept}
         self.model = str(self.cfg.get("model") or self.model).strip()
@@ -84,6 +89,11 @@ class BaseChatModel:
         self._fallbacks: Pool[list[BaseChatModel]] = Pool()
         if self.cfg.get("rate_limits"):
             check_rate_limits(self.cfg["rate_limits"])
+        if self.cfg.get("compaction"):
+            from qwen_agentkit.llm.compaction import compaction_from
+
+            compaction_from(self.cfg["compaction"])
+        profile_of(self)
         self.options()
 
     # ---- the public face
@@ -134,8 +144,8 @@ class BaseChatModel:
             functions=offered,
             generate_cfg=asked,
             stream=stream,
-            lang=options.lang or language_of(copied),
-            response_format=response_format,
+            lang=options.lang or detect_language(copied),
+            form=output_form(response_format) if response_format is not None else None,
         )
         snapshots = answer(self, ask)
         if type(self)._postprocess_messages is not BaseChatModel._postprocess_messages:
@@ -370,7 +380,7 @@ class BaseChatModel:
             cfg["function_choice"] = choice
         options, rest = GenerateOptions.read(cfg)
         request = ModelRequest(
-            messages_from(messages), functions, options, rest, stream, language_of(messages), is_beginning(messages)
+            messages_from(messages), functions, options, rest, stream, detect_language(messages), is_beginning(messages)
         )
         reply = Reply(stop=options.stop, native_calls=bool(functions), service=self.service)
         for delta in self._deltas(request):

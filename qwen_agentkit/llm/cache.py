@@ -6,10 +6,10 @@ that can change an answer. An answer that was cut, broke off, or came from a fal
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 import os
+import sqlite3
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -51,15 +51,19 @@ def key_of(model: BaseChatModel, ask: Ask) -> str | None:
         "messages": [message.model_dump() for message in ask.messages],
         "functions": ask.functions,
         "lang": ask.lang,
-        "response_format": ask.response_format,
+        "form": ask.form.schema if ask.form is not None else None,
     }
-    text = json.dumps(parts, ensure_ascii=False, sort_keys=True, default=_described)
+    text = json.dumps(parts, ensure_ascii=False, sort_keys=True, default=repr)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def read(model: BaseChatModel, key: str, ask: Ask) -> list[Message] | None:
     """The answer kept under a key, marked `from_cache` and counted as having used nothing; None when there is none."""
-    kept = _cache(model, ask).get(key)
+    try:
+        kept = _cache(model, ask).get(key)
+    except (OSError, ValueError, sqlite3.Error) as error:
+        logger.warning("The cache of answers could not be read, so %s is asked: %s", model.model, error)
+        return None
     if kept is None:
         return None
     messages = [Message.model_validate(one) for one in kept]
@@ -78,7 +82,7 @@ def write(model: BaseChatModel, key: str, messages: list[Message], ask: Ask) -> 
         return
     try:
         _cache(model, ask).set(key, [message.model_dump() for message in messages])
-    except (OSError, TypeError, ValueError) as error:
+    except (OSError, TypeError, ValueError, sqlite3.Error) as error:
         # The answer is there; that it is not kept is no reason to lose it.
         logger.warning("The answer of %s could not be kept in the cache: %s", model.model, error)
 
@@ -95,9 +99,3 @@ def _cache(model: BaseChatModel, ask: Ask) -> Any:
             diskcache = need("diskcache", extra="cache")
             _open[place] = diskcache.Cache(folder, disk=diskcache.JSONDisk)
         return _open[place]
-
-
-def _described(value: Any) -> Any:
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return dataclasses.asdict(value)
-    return repr(value)

@@ -21,6 +21,7 @@ from qwen_agentkit.llm.generate_cfg import GenerateOptions
 from qwen_agentkit.llm.oai_messages import to_oai_messages, to_oai_tools
 from qwen_agentkit.llm.server_override import override_address
 from qwen_agentkit.llm.service_errors import service_error
+from qwen_agentkit.llm.structured import native_format
 from qwen_agentkit.llm.thinking import thinking_fields
 from qwen_agentkit.llm.usage import usage_of
 from qwen_agentkit.schema import ContentItem
@@ -96,6 +97,8 @@ class DashScopeChat(BaseChatModel):
                 parameters["tool_choice"] = {"type": "function", "function": {"name": options.function_choice}}
             if options.parallel_function_calls is not None:
                 parameters["parallel_tool_calls"] = options.parallel_function_calls
+        if request.form is not None:
+            parameters["response_format"] = native_format(request.form)
         parameters["messages"] = self._wire_messages(request)
         if request.stream:
             parameters["incremental_output"] = True

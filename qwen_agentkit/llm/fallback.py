@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from qwen_agentkit.errors import ModelServiceError
 from qwen_agentkit.events import ModelSwitched
-from qwen_agentkit.llm.length import count_message_tokens
+from qwen_agentkit.llm.length import count_input_tokens
+from qwen_agentkit.llm.profiles import profile_of
 from qwen_agentkit.llm.service_errors import kind_of
 from qwen_agentkit.log import logger
 from qwen_agentkit.run_context import current_run
 
 if TYPE_CHECKING:
     from qwen_agentkit.llm.base import BaseChatModel
-    from qwen_agentkit.llm.generate_cfg import GenerateOptions
     from qwen_agentkit.llm.reply import Reply
     from qwen_agentkit.llm.request import Ask
 
@@ -111,18 +111,11 @@ def unfit_for(model: BaseChatModel, ask: Ask) -> str | None:
         return "it takes no images"
     if "audio" in kinds and not model.support_audio_input:
         return "it takes no audio"
-    from qwen_agentkit.llm.profiles import profile_of
-
     profile = profile_of(model)
     if ask.functions and profile.tools is False:
         return "it takes no tools"
     if profile.context_window:
-        tokens = sum(map(count_message_tokens, ask.messages))
+        tokens = count_input_tokens(ask.messages, ask.functions)
         if tokens > profile.context_window:
             return f"its context holds {profile.context_window} tokens, and the messages are about {tokens}"
     return None
-
-
-def input_limit(model: BaseChatModel, options: GenerateOptions) -> int:
-    """Tokens of conversation that a request may carry; 0 or less: no limit."""
-    return options.max_input_tokens

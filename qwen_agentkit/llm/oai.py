@@ -13,6 +13,7 @@ from qwen_agentkit.llm.generate_cfg import GenerateOptions
 from qwen_agentkit.llm.oai_messages import to_oai_messages, to_oai_tools
 from qwen_agentkit.llm.oai_stream import Refused, chat_completion
 from qwen_agentkit.llm.server_override import redirected
+from qwen_agentkit.llm.structured import native_format
 from qwen_agentkit.llm.thinking import style_of, thinking_fields
 from qwen_agentkit.log import logger
 
@@ -38,6 +39,7 @@ class TextChatAtOAI(BaseChatModel):
 
     model = "gpt-4o-mini"
     native_tools = True
+    native_json = True
 
     def __init__(self, cfg: Mapping[str, Any] | None = None) -> None:
         cfg = dict(cfg or {})
@@ -104,7 +106,7 @@ class TextChatAtOAI(BaseChatModel):
     def _body(self, request: ModelRequest) -> tuple[dict[str, Any], dict[str, Any]]:
         """The request's body, and the options that are for the SDK and not for the service."""
         body = dict(request.generate_cfg)
-        sdk_options = {key: body.pop(key) for key in ("extra_headers", "extra_query") if key in body}
+        sdk_options: dict[str, Any] = {key: body.pop(key) for key in ("extra_headers", "extra_query") if key in body}
         timeout = body.pop("request_timeout", None) or body.pop("timeout", None)
         body.pop("timeout", None)
         if timeout is not None:
@@ -122,6 +124,8 @@ class TextChatAtOAI(BaseChatModel):
                 body["tool_choice"] = {"type": "function", "function": {"name": options.function_choice}}
             if options.parallel_function_calls is not None:
                 body["parallel_tool_calls"] = options.parallel_function_calls
+        if request.form is not None:
+            body["response_format"] = native_format(request.form)
         for key, value in extra_body.items():
             held = body.get(key)
             body[key] = {**held, **value} if isinstance(held, dict) and isinstance(value, dict) else value

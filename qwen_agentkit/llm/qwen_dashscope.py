@@ -12,3 +12,4 @@ class QwenChatAtDS(DashScopeChat):
 
     model = "qwen-max"
     native_tools = True
+    native_json = True

@@ -182,7 +182,7 @@ class Reply:
         if self._earlier_text:
             if rest and rest[0].function_call is None and isinstance(rest[0].content, str):
                 first = rest.pop(0)
-                joined.append(first.model_copy(update={"content": self._earlier_text + first.content}))
+                joined.append(first.model_copy(update={"content": self._earlier_text + _text(first)}))
             else:
                 joined.append(Message(ASSISTANT, self._earlier_text))
         return joined + rest

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from qwen_agentkit.llm.generate_cfg import GenerateOptions
+from qwen_agentkit.llm.profiles import profile_of
+from qwen_agentkit.llm.structured import OutputForm
 from qwen_agentkit.schema import ASSISTANT, SYSTEM, USER, ContentItem, Message
+
+if TYPE_CHECKING:
+    from qwen_agentkit.llm.base import BaseChatModel
 
 
 @dataclass(frozen=True)
@@ -20,7 +25,7 @@ class Ask:
         generate_cfg: Settings of this call alone, laid over each model's own.
         stream: Whether the answer is read as it arrives.
         lang: `en` or `zh`.
-        response_format: Form that the answer must have, None for free text.
+        form: Form that the answer must have, None for free text.
     """
 
     messages: list[Message]
@@ -28,7 +33,7 @@ class Ask:
     generate_cfg: dict[str, Any] = field(default_factory=dict)
     stream: bool = True
     lang: str = "en"
-    response_format: Any = None
+    form: OutputForm | None = None
 
 
 @dataclass(frozen=True)
@@ -45,6 +50,8 @@ class ModelRequest:
         stream: Whether to read the answer as it arrives.
         lang: `en` or `zh`.
         continues: The last message is the beginning of the answer, which the model is to go on from.
+        form: Form of the answer, to be given in the service's own way; None when there is none or it is given as a
+            tool or in the text.
     """
 
     messages: list[Message]
@@ -54,18 +61,7 @@ class ModelRequest:
     stream: bool = True
     lang: str = "en"
     continues: bool = False
-
-
-def language_of(messages: Sequence[Message]) -> str:
-    """`zh` when system or user text holds a Chinese character, else `en`."""
-    for message in messages:
-        if message.role not in (SYSTEM, USER):
-            continue
-        texts = [message.content] if isinstance(message.content, str) else [item.text or "" for item in message.content]
-        # Most texts are settled by isascii, which costs nothing.
-        if any(not text.isascii() and any("\u4e00" <= char <= "\u9fff" for char in text) for text in texts):
-            return "zh"
-    return "en"
+    form: OutputForm | None = None
 
 
 def one_system_message(messages: Sequence[Message]) -> list[Message]:
@@ -83,6 +79,29 @@ def one_system_message(messages: Sequence[Message]) -> list[Message]:
             content.extend(parts)
     first = systems[0].model_copy(update={"content": content})
     return [first, *(message for message in messages if message.role != SYSTEM)]
+
+
+def form_way(model: BaseChatModel, native_tools: bool, refused: bool) -> str:
+    """How a model is told the form of its answer: `native`ly, as a `tool`, or in the `prompt`."""
+    knows = profile_of(model).json
+    if model.native_json and knows is not False and not refused:
+        return "native"
+    return "tool" if native_tools and knows is False else "prompt"
+
+
+def with_instruction(messages: Sequence[Message], text: str) -> list[Message]:
+    """The messages with an instruction at the end of the last user's message, or in a new one."""
+    for position in range(len(messages) - 1, -1, -1):
+        message = messages[position]
+        if message.role != USER:
+            continue
+        content: str | list[ContentItem]
+        if isinstance(message.content, str):
+            content = f"{message.content}\n\n{text}"
+        else:
+            content = [*message.content, ContentItem(text=f"\n\n{text}")]
+        return [*messages[:position], message.model_copy(update={"content": content}), *messages[position + 1 :]]
+    return [*messages, Message(USER, text)]
 
 
 def begin_in_prompt(messages: Sequence[Message]) -> list[Message]:

@@ -52,6 +52,10 @@ _TOOL_ORDER = re.compile(r"must be (?:a response|followed)|tool_call_id|preced|r
 _TOOLS = re.compile(r"\btool(?:s|_choice|_calls?| choice| calls?| call parser)?\b|function[ _-]?call", re.I)
 
 
+# What a refusal of `response_format` says.
+SCHEMA_WORDS = re.compile(r"response_format|json_schema|guided|structured", re.I)
+
+
 def service_error(
     *,
     model: str,

@@ -30,8 +30,8 @@ while len(history) < count - 1:
     n += 1
     history += [
         {"role": "user", "content": text(150)},
-        {"role": "assistant", "content": "", "function_call": {"name": "look", "arguments": json.dumps({"q": text(40)})},
-         "extra": {"function_id": f"call_{n:012x}"}},
+        {"role": "assistant", "content": "", "extra": {"function_id": f"call_{n:012x}"},
+         "function_call": {"name": "look", "arguments": json.dumps({"q": text(40)})}},
         {"role": "function", "name": "look", "content": text(500), "extra": {"function_id": f"call_{n:012x}"}},
         {"role": "assistant", "content": text(200)},
     ]
