@@ -11,6 +11,7 @@ from typing import Any
 
 from qwen_agentkit.agent import Agent
 from qwen_agentkit.agents.group.conditions import Moderator
+from qwen_agentkit.agents.group.handoffs import HandoffBounds, as_member, filtered, with_open_handoffs
 from qwen_agentkit.agents.group.model_selection import ByModel
 from qwen_agentkit.agents.group.names import mentions_in, same_name
 from qwen_agentkit.agents.group.progress import Progress
@@ -28,7 +29,7 @@ from qwen_agentkit.agents.group.selection import (
 )
 from qwen_agentkit.agents.group.state import TeamState
 from qwen_agentkit.agents.group.termination import News, Stop, Termination
-from qwen_agentkit.agents.group.turns import TurnRun, used
+from qwen_agentkit.agents.group.turns import TurnRun, handoff_target, used
 from qwen_agentkit.agents.group.views import owners_of, talk_for_team, text_of, view_for
 from qwen_agentkit.agents.group_chat_auto_router import GroupChatAutoRouter
 from qwen_agentkit.agents.multi_agent_hub import MultiAgentHub, check_members
@@ -58,6 +59,9 @@ class GroupChat(Agent, MultiAgentHub):
         round_table: Each member speaks once, then the human comments. Takes the place of the selection method.
         allow_repeated_speaker: Whether who spoke last may be chosen again.
         max_consecutive_same_speaker: Turns in a row of one speaker; None is no bound.
+        max_handoffs: Handoffs of one run, after which members have no transfer tools and must answer; None is no
+            bound.
+        max_ping_pong: Handoffs of one run between the same two members, both ways together; None is no bound.
         max_stalled_rounds: Turns in a row that bring nothing (empty, refusing, handed on in a circle) after which
             the talk is closed; None is no bound.
         max_response_tokens: Bound of each answer in tokens: one for all, or a dict by member.
@@ -86,6 +90,8 @@ class GroupChat(Agent, MultiAgentHub):
         round_table: bool = False,
         allow_repeated_speaker: bool = True,
         max_consecutive_same_speaker: int | None = None,
+        max_handoffs: int | None = 3,
+        max_ping_pong: int | None = 2,
         max_stalled_rounds: int | None = 2,
         max_response_tokens: int | Mapping[str, int] | None = None,
         moderator: Agent | None = None,
@@ -98,6 +104,8 @@ class GroupChat(Agent, MultiAgentHub):
         for name, bound in (
             ("max_round", max_round),
             ("max_consecutive_same_speaker", max_consecutive_same_speaker),
+            ("max_handoffs", max_handoffs),
+            ("max_ping_pong", max_ping_pong),
             ("max_stalled_rounds", max_stalled_rounds),
         ):
             _check_bound(name, bound)
@@ -114,10 +122,12 @@ class GroupChat(Agent, MultiAgentHub):
         self.max_round = max_round
         self.allow_repeated_speaker = allow_repeated_speaker
         self.max_consecutive_same_speaker = max_consecutive_same_speaker
+        self.max_handoffs = max_handoffs
+        self.max_ping_pong = max_ping_pong
         self.max_stalled_rounds = max_stalled_rounds
         self._prompts = dict(prompts or {})
         self._introduce = configured if introduce is None else introduce
-        self._speakers = {agent.name: _bounded(agent, max_response_tokens) for agent in self._agents}
+        self._speakers = {agent.name: as_member(_bounded(agent, max_response_tokens)) for agent in self._agents}
         self.agent_selection_method = "round_table" if round_table else agent_selection_method
         self._selection = self._make_selection(self.agent_selection_method, function_list)
 
@@ -217,7 +227,7 @@ class GroupChat(Agent, MultiAgentHub):
         if seed is not None:
             state.rule("selection").setdefault("seed", seed)
         Progress(state).begin()
-        state.rule("handoff").pop("to", None)
+        self._handoffs(state).begin()
         state.queue = self._called(messages, mentioned)
         stop = self._out_of_budget()
         if stop is None and condition is not None:
@@ -254,7 +264,7 @@ class GroupChat(Agent, MultiAgentHub):
             for name in names
             if progress.may_speak(name) and (self.allow_repeated_speaker or name != just_spoke or len(names) == 1)
         ]
-        handed_to = state.rule("handoff").pop("to", None)
+        handed_to = self._handoffs(state).take_target()
         if state.queue and handed_to is None:
             choice = Choice(state.queue.pop(0), "called by name")
         elif not candidates:
@@ -288,7 +298,15 @@ class GroupChat(Agent, MultiAgentHub):
         lang, member = state.lang or "en", self._speakers[name]
         show = talk_for_team if getattr(member, "takes_named_messages", False) else view_for
         view = show(name, state.messages, state.owners, self._introduction(name, lang), state.unfinished)
+        if state.turns and state.turns[-1].end == len(state.messages):
+            before = state.turns[-1]
+            if handoff_target(state.messages[before.start : before.end]) == name:
+                view = filtered(view, self._speakers[before.speaker], name)
+        member = with_open_handoffs(member, self._handoffs(state))
         yield from turn.run(member, view, {**kwargs, "lang": lang})
+
+    def _handoffs(self, state: TeamState) -> HandoffBounds:
+        return HandoffBounds(state, self.max_handoffs, self.max_ping_pong)
 
     def _introduction(self, name: str, lang: str) -> str:
         if not self._introduce:
@@ -321,12 +339,25 @@ class GroupChat(Agent, MultiAgentHub):
             found = condition.check(self._news(state, len(said), handed_to=turn.handed_to))
             state.rules["termination"] = condition.save_state()
             stop = stop or found
-        stop = stop or self._out_of_budget() or progress.note(speaker, said, turn.handed_to)
+        handed = self._hand_over(speaker, turn.handed_to, state)
+        stop = stop or handed or self._out_of_budget() or progress.note(speaker, said, turn.handed_to)
         if stop is None and state.run_turns >= state.rule("limits")["max_round"]:
             stop = Stop(f"Maximum number of rounds {state.run_turns} reached", "limit:rounds")
         if stop is None:
             state.keep()
         return stop
+
+    def _hand_over(self, speaker: str, target: str | None, state: TeamState) -> Stop | None:
+        """Notes whom the turn handed over to; says why the talk is over when that is nobody here, or too often."""
+        if target is None:
+            return None
+        if target not in self._speakers:
+            return Stop(f"{speaker} handed over to {target}, who is no member", "handoff")
+        bounds = self._handoffs(state)
+        if not bounds.may(speaker, target):
+            return Stop(f"{speaker} handed over to {target} once too often", "limit:handoffs")
+        bounds.note(speaker, target)
+        return None
 
     def _news(self, state: TeamState, count: int, task: bool = False, handed_to: str | None = None) -> News:
         start = 0 if task else len(state.messages) - count

@@ -248,22 +248,31 @@ class ByHandoff(SpeakerSelection):
             memory["returns"] = {**memory.get("returns", {}), situation.handed_to: situation.last_speaker}
             memory["at"] = situation.handed_to
             return Choice(situation.handed_to, f"handed over by {situation.last_speaker}")
-        if situation.last_speaker is None:
-            return Choice(situation.after(None), "the first member starts")
         if self._human_spoke(situation):
             back = memory.get("returns", {}).get(situation.last_speaker)
             if back in situation.candidates:
+                memory["at"] = back
                 return Choice(back, f"{situation.last_speaker} answered who had handed over")
         if situation.spoken == 0:
-            # A new request goes to whoever had the conversation last.
-            at = memory.get("at") or situation.last_speaker
-            return Choice(at if at in situation.candidates else situation.after(None), "had the conversation last")
+            # A new request goes to whoever holds the conversation.
+            at = memory.get("at") or self._latest_target(situation)
+            if at in situation.candidates:
+                return Choice(at, "holds the conversation")
+            return Choice(situation.after(None), "the first member starts")
         otherwise = self.otherwise or ("same" if situation.has_termination else "stop")
         if isinstance(otherwise, SpeakerSelection):
             return otherwise.choose(situation)
         if otherwise == "same" and situation.last_speaker in situation.candidates:
             return Choice(situation.last_speaker, "did not hand over")
         return Choice(None, "answered without handing over")
+
+    @staticmethod
+    def _latest_target(situation: Situation) -> str | None:
+        for message in reversed(situation.messages):
+            handoff = (message.extra or {}).get("handoff")
+            if isinstance(handoff, dict):
+                return handoff.get("target")
+        return None
 
     @staticmethod
     def _human_spoke(situation: Situation) -> bool:

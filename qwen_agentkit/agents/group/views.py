@@ -2,8 +2,9 @@
 
 Their own turns are assistant messages, with their tool calls and results. What the others said is put together
 in user messages, a line `name: words` each, with the others' images and files; the others' tool calls, results
-and thinking are hidden. Each such user message ends with the speaker's own `name: `, so that the beginning of a
-view stays byte for byte the same from turn to turn and a service's prompt cache serves it.
+and thinking are hidden. Where one of them handed the conversation over to this speaker, the results of that turn
+are shown too. Each such user message ends with the speaker's own `name: `, so that the beginning of a view stays
+byte for byte the same from turn to turn and a service's prompt cache serves it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from qwen_agentkit.agents.group.handoffs import handed_over_to, shown_result
 from qwen_agentkit.agents.multi_agent_hub import MultiAgentHub
 from qwen_agentkit.agents.user_agent import is_pending
 from qwen_agentkit.schema import ASSISTANT, FUNCTION, SYSTEM, USER, ContentItem, Message
@@ -90,7 +92,8 @@ def view_for(
     view = [Message(SYSTEM, "\n\n".join(head))] if head else []
     heard: list[ContentItem] = []
     own_turn = False
-    for message, owner in zip(messages, owners, strict=True):
+    handed = handed_over_to(name, messages, owners)
+    for position, (message, owner) in enumerate(zip(messages, owners, strict=True)):
         if message.role == SYSTEM or is_pending(message):
             continue
         if owner == name:
@@ -101,6 +104,8 @@ def view_for(
             view.append(message.model_copy(update={"role": ASSISTANT}) if message.role == USER else message)
             continue
         said = _said(message)
+        if position in handed:
+            said += shown_result(message, owner or "", _handoff_message(messages, position))
         if said:
             own_turn = False
             heard.extend(said)
@@ -152,6 +157,12 @@ def speaker_name(message: Message) -> str:
 def text_of(message: Message) -> str:
     """The text of a message, stripped; of a list the text items, a line each."""
     return _text(message)
+
+
+def _handoff_message(messages: Sequence[Message], position: int) -> str:
+    """What the handoff that ends the turn at `position` says."""
+    notes = ((message.extra or {}).get("handoff") for message in messages[position:])
+    return next((note.get("message", "") for note in notes if isinstance(note, dict)), "")
 
 
 def _said(message: Message) -> list[ContentItem]:
