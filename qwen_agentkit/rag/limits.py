@@ -19,6 +19,9 @@ from qwen_agentkit.errors import DamagedFile, LimitExceededInFile, PasswordRequi
 
 _BLOCK = 1 << 16
 
+REFUSED = "refused"
+"""Key in `extra` of an error after which nothing of the file is kept."""
+
 
 @dataclass(frozen=True)
 class ReadLimits:
@@ -144,13 +147,15 @@ class GuardedZip:
         self._inflated += number
         limits = self._limits
         if self._inflated > limits.inflated_bytes:
-            raise LimitExceededInFile(
-                message=f"the package expands too much: over {limits.inflated_bytes:,} bytes come out of it"
-            )
-        if self._inflated > limits.ratio_free_bytes and self._inflated > limits.inflate_ratio * max(self._packed, 1):
-            raise LimitExceededInFile(
-                message=f"the package expands too much: over {limits.inflate_ratio} bytes for each packed byte"
-            )
+            raise _bomb(f"over {limits.inflated_bytes:,} bytes come out of it")
+        ratio = self._inflated / max(self._packed, 1)
+        if self._inflated > limits.ratio_free_bytes and ratio > limits.inflate_ratio:
+            raise _bomb(f"over {limits.inflate_ratio} bytes for each packed byte")
+
+
+def _bomb(reason: str) -> LimitExceededInFile:
+    """The error for a package that expands too much. It is refused whole: what came first is bait."""
+    return LimitExceededInFile(message=f"the package expands too much: {reason}", extra={REFUSED: True})
 
 
 class _CountedStream(io.RawIOBase):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 from qwen_agentkit.errors import (
@@ -24,7 +23,7 @@ from qwen_agentkit.errors import (
 from qwen_agentkit.log import logger
 from qwen_agentkit.rag.builder import DocumentBuilder
 from qwen_agentkit.rag.document import Block, Document
-from qwen_agentkit.rag.limits import ReadLimits, ReadOptions, check_file_size
+from qwen_agentkit.rag.limits import REFUSED, ReadLimits, ReadOptions, check_file_size
 from qwen_agentkit.rag.ocr import check_ocr
 from qwen_agentkit.rag.sniff import sniff
 
@@ -155,7 +154,7 @@ def _read(
     except (PasswordRequired, UnsupportedFileType):
         raise
     except DocParserError as error:
-        if not out.blocks:
+        if not out.blocks or (error.extra or {}).get(REFUSED):
             raise
         out.warn(f"{error.message}; what was read before is kept")
     except MissingDependencyError:
@@ -212,8 +211,3 @@ def _names_another(ending: str, kind: str) -> bool:
     """The name's ending promises a kind that the content is not."""
     promised = _SAME.get(ending, ending)
     return promised != kind and promised in {*PARSERS, "doc", "ppt"} and not (promised == "txt" and kind == "md")
-
-
-def with_limits(options: ReadOptions, **changes: int) -> ReadOptions:
-    """The options with some limits changed."""
-    return replace(options, limits=replace(options.limits, **changes))
