@@ -11,7 +11,7 @@ from typing import Any
 
 from qwen_agentkit.llm.arguments import dump_json
 from qwen_agentkit.llm.dialects.base import Content, Dialect, arguments_text, text_of
-from qwen_agentkit.llm.dialects.scanner import QWEN_ARGS, QWEN_FUNCTION, QWEN_RESULT, QWEN_RETURN
+from qwen_agentkit.llm.dialects.marks import QWEN_ARGS, QWEN_FUNCTION, QWEN_RESULT, QWEN_RETURN
 
 STOP_WORDS = (QWEN_RESULT, QWEN_RETURN)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from qwen_agentkit.llm.dialects.scanner import QWEN_ARGS as FN_ARGS
-from qwen_agentkit.llm.dialects.scanner import QWEN_FUNCTION as FN_NAME
-from qwen_agentkit.llm.dialects.scanner import QWEN_RESULT as FN_RESULT
-from qwen_agentkit.llm.dialects.scanner import QWEN_RETURN as FN_EXIT
+from qwen_agentkit.llm.dialects.marks import QWEN_ARGS as FN_ARGS
+from qwen_agentkit.llm.dialects.marks import QWEN_FUNCTION as FN_NAME
+from qwen_agentkit.llm.dialects.marks import QWEN_RESULT as FN_RESULT
+from qwen_agentkit.llm.dialects.marks import QWEN_RETURN as FN_EXIT
 from qwen_agentkit.llm.fncall_prompts.base_fncall_prompt import BaseFnCallPrompt
 
 FN_STOP_WORDS = [FN_RESULT, FN_EXIT]
