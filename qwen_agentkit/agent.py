@@ -28,6 +28,7 @@ from qwen_agentkit.run_stream import produce_in_thread
 from qwen_agentkit.schema import ContentItem, Message, messages_from
 from qwen_agentkit.snapshots import Snapshots
 from qwen_agentkit.system_message import with_system_message
+from qwen_agentkit.typed_answer import is_output_type, with_type
 from qwen_agentkit.utils.generate_cfg import merge_generate_cfgs
 from qwen_agentkit.utils.language import detect_language
 from qwen_agentkit.utils.signatures import declared
@@ -93,7 +94,8 @@ class Agent(ABC):
         Args:
             messages: The conversation, `Message` objects or dicts. It is copied now and never changed.
             **kwargs: `lang` (`zh` or `en`, else found from the text); `cancel` (a `CancelToken`); `limits`
-                (`RunLimits`); anything else goes to `_run` and on to the tools.
+                (`RunLimits`); `output_type` (a type or JSON schema that the answer must have, see `parsed`);
+                anything else goes to `_run` and on to the tools.
 
         Yields:
             The whole response so far, never the prompt; the last one is the answer. Dicts when every input
@@ -106,16 +108,22 @@ class Agent(ABC):
         conversation = messages_from(messages)
         cancel = kwargs.pop("cancel") if isinstance(kwargs.get("cancel"), CancelToken) else None
         limits = kwargs.pop("limits") if isinstance(kwargs.get("limits"), RunLimits) else None
+        wanted = kwargs.pop("output_type") if is_output_type(kwargs.get("output_type")) else None
         if kwargs.get("lang") is None:
             kwargs["lang"] = detect_language(conversation)
         conversation = with_system_message(conversation, self.system_message)
         asked = run_context.reader.get() or Reader()
         run = RunContext(self.name, current_run(), cancel, limits, asked.sink, asked.loop, kwargs["lang"])
-        run.as_dicts = as_dicts
-        kwargs = declared(type(self)._run, kwargs)
+        run.as_dicts, run.output_type = as_dicts, wanted
+        lang, arguments = kwargs["lang"], declared(type(self)._run, kwargs)
+
+        def start() -> Iterator[list[Message]]:
+            steps = self._run(conversation, **arguments)
+            return steps if wanted is None else with_type(self, steps, conversation, wanted, lang)
+
         return drive(
             run,
-            lambda: self._run(conversation, **kwargs),
+            start,
             Snapshots(run, self.name, as_dicts),
             _close_history,
             raise_on_limit=self.on_limit == "raise",
@@ -207,6 +215,7 @@ class Agent(ABC):
         functions: list[dict] | None = None,
         stream: bool = True,
         extra_generate_cfg: dict | None = None,
+        response_format: Any = None,
     ) -> Iterator[list[Message]]:
         """Calls the agent's model.
 
@@ -215,6 +224,7 @@ class Agent(ABC):
             functions: Tools offered, OpenAI function objects.
             stream: False asks the service for one whole reply; the iterator then yields once.
             extra_generate_cfg: Settings for this call. They win over the agent's; stop words are united.
+            response_format: A type or JSON schema that the reply must have.
 
         Yields:
             The whole reply so far: thinking, text, tool calls, each a message.
@@ -226,6 +236,7 @@ class Agent(ABC):
             functions=functions,
             stream=stream,
             extra_generate_cfg=merge_generate_cfgs(self.extra_generate_cfg, extra_generate_cfg),
+            **({} if response_format is None else {"response_format": response_format}),
         )
         return iter([reply]) if isinstance(reply, list) else reply
 
@@ -283,7 +294,13 @@ class BasicAgent(Agent):
         settings: dict[str, Any] = {"lang": lang}
         if seed is not None:
             settings["seed"] = seed
-        yield from self._call_llm(messages, extra_generate_cfg=settings)
+        yield from self._call_llm(messages, extra_generate_cfg=settings, **wanted_form())
+
+
+def wanted_form() -> dict[str, Any]:
+    """The argument by which the last model call of a `_run` gets the run's `output_type`; {} without one."""
+    run = current_run()
+    return {} if run is None or run.output_type is None else {"response_format": run.output_type}
 
 
 def _close_history(response: list[Message]) -> list[Message]:

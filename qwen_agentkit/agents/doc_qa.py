@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from qwen_agentkit.agent import wanted_form
 from qwen_agentkit.agents.assistant import Assistant
 from qwen_agentkit.agents.grounding import with_citations
 from qwen_agentkit.schema import Message
@@ -43,7 +44,7 @@ class DocQAAgent(Assistant):
         instructed = with_system_message(messages, _INSTRUCTION["zh" if lang == "zh" else "en"])
         prepared = self._prepend_knowledge_prompt(instructed, lang, knowledge, **kwargs)
         settings = {"lang": lang, **({"seed": kwargs["seed"]} if kwargs.get("seed") is not None else {})}
-        yield from with_citations(self._call_llm(prepared, extra_generate_cfg=settings), prepared)
+        yield from with_citations(self._call_llm(prepared, extra_generate_cfg=settings, **wanted_form()), prepared)
         self._keep_files(messages)
 
 

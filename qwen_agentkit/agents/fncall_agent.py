@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from qwen_agentkit import settings
-from qwen_agentkit.agent import Agent
+from qwen_agentkit.agent import Agent, wanted_form
 from qwen_agentkit.agents.handoff import Handoff, HandoffTool, handoff_tools
 from qwen_agentkit.agents.hooks import Hooks, StopTurn, ask_hooks
 from qwen_agentkit.agents.loop import ending, handing_off, setup
@@ -169,7 +169,8 @@ class FnCallAgent(Agent):
         reply: list[Message] = []
         turn.model_calls += 1
         try:
-            for reply in self._call_llm(sent, functions, extra_generate_cfg=generate_cfg(turn)):
+            form = {} if functions else wanted_form()
+            for reply in self._call_llm(sent, functions, extra_generate_cfg=generate_cfg(turn), **form):
                 yield turn.response + reply
         except RunLimitExceeded as error:
             turn.end = f"limit:{error.which}"

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from qwen_agentkit import events
+from qwen_agentkit.agent import wanted_form
 from qwen_agentkit.agents.handoff import HandoffTool
 from qwen_agentkit.agents.loop import handing_off
 from qwen_agentkit.agents.loop.endings import Endings
@@ -51,16 +52,11 @@ def close_turn(agent: FnCallAgent, turn: Turn) -> Iterator[list[Message]]:
         yield from _at_limit(agent, turn)
         return
     if end in (_SUMMARY, _DIRECT):
-        yield from _after_tools(agent, turn, reflect=end == _SUMMARY and agent.endings.reflects(typed=_typed()))
+        yield from _after_tools(
+            agent, turn, reflect=end == _SUMMARY and agent.endings.reflects(typed=bool(wanted_form()))
+        )
         return
     yield _noted(turn, end)
-
-
-def _typed() -> bool:
-    from qwen_agentkit.run_context import current_run
-
-    run = current_run()
-    return run is not None and run.output_type is not None
 
 
 def _after_tools(agent: FnCallAgent, turn: Turn, reflect: bool) -> Iterator[list[Message]]:
@@ -100,7 +96,7 @@ def _without_tools(agent: FnCallAgent, turn: Turn, conversation: list[Message]) 
     """One model call that is offered no tools; a call that comes all the same is not one."""
     from qwen_agentkit.agents.fncall_agent import generate_cfg
 
-    for reply in agent._call_llm(conversation, extra_generate_cfg=generate_cfg(turn)):
+    for reply in agent._call_llm(conversation, extra_generate_cfg=generate_cfg(turn), **wanted_form()):
         yield [message for message in reply if message.function_call is None]
 
 
