@@ -80,7 +80,7 @@ def sniff_delimiter(text: str) -> str:
         if not several:
             continue
         width, count = max(several.items(), key=lambda pair: (pair[1], pair[0]))
-        score = count / widths.total() + min(width, 20) / 1000
+        score = count / widths.total() + min(width, 20) / 1000 - _misplaced_quotes(sample, delimiter)
         # A delimiter that is merely as regular does not replace one that is rarer in prose.
         if score > best_score + 0.05:
             best, best_score = delimiter, score
@@ -106,14 +106,20 @@ def _records(text: str, delimiter: str, quoted: bool) -> Iterator[list[str]]:
 
 
 def _quotes_are_closed(text: str, delimiter: str) -> bool:
-    if text.count('"') % 2 == 0 and '"' not in text[-_LINES_IN_A_FIELD:]:
+    """False when a quoted field swallows more lines than any cell has, or runs to the end of the file."""
+    if '"' not in text:
         return True
+    row: list[str] = []
     for row in _records(text, delimiter, True):
         if any(cell.count("\n") > _LINES_IN_A_FIELD for cell in row):
             return False
-    if text.count('"') % 2 == 0:
-        return True
-    last: list[str] = []
-    for row in _records(text, delimiter, True):
-        last = row
-    return not any("\n" in cell for cell in last)
+    return text.count('"') % 2 == 0 or not any("\n" in cell for cell in row)
+
+
+def _misplaced_quotes(sample: str, delimiter: str) -> float:
+    """Share of the quote marks that stand neither beside the delimiter nor at an end of a line."""
+    total = sample.count('"')
+    if not total:
+        return 0.0
+    beside = re.escape(delimiter) + r'"\r\n'
+    return len(re.findall(rf'(?<=[^{beside}])"(?=[^{beside}])', sample)) / total

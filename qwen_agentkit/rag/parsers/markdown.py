@@ -46,7 +46,7 @@ def add_markdown(text: str, builder: DocumentBuilder, *, set_title: bool = True)
         elif fence := _FENCE.match(line):
             flush()
             end = _fence_end(lines, at, fence.group(1))
-            builder.add(CODE, "\n".join(lines[at:end]))
+            builder.add(CODE, "\n".join(lines[at:end]).rstrip("\n"))
             at = end
         elif atx := _ATX.match(line):
             flush()

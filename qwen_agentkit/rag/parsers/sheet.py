@@ -72,9 +72,9 @@ def _parse_xlsx(path: Path, package: GuardedZip, builder: DocumentBuilder) -> No
         if sheet.part is None:
             builder.warn(f"sheet {sheet.name!r} is missing from the file")
             continue
-        builder.add(HEADING, sheet.name, level=1, sheet=sheet.name)
         try:
             extent = scan(package, sheet.part)
+            builder.add(HEADING, sheet.name, level=1, sheet=sheet.name)
             if extent.is_sparse or not fast.add(sheet, extent, builder):
                 _stream(book, sheet, builder)
             add_comments(package, sheet, builder)

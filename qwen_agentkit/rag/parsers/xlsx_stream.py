@@ -251,6 +251,9 @@ def serial_text(value: float, form: str, is_1904: bool = False) -> str:
     """
     if form.startswith("[") or "[h" in form or "[m" in form or "[s" in form:
         return duration_text(dt.timedelta(days=value))
+    if not re.search("[yd]", form) and 0 <= value < 1:
+        # Added to a day in the middle of the calendar, so that rounding up cannot leave it.
+        return (dt.datetime(2000, 1, 1) + dt.timedelta(days=value, microseconds=500_000)).time().isoformat("seconds")
     if not is_1904 and 0 < value < 60:
         value += 1  # 1900 is no leap year, but the format keeps that day
     epoch = dt.datetime(1904, 1, 1) if is_1904 else dt.datetime(1899, 12, 30)
@@ -258,8 +261,6 @@ def serial_text(value: float, form: str, is_1904: bool = False) -> str:
         moment = epoch + dt.timedelta(days=value)
     except OverflowError:
         return number_text(value)
-    if not re.search("[yd]", form) and 0 <= value < 1:
-        return (moment + dt.timedelta(microseconds=500_000)).time().isoformat("seconds")
     return moment_text(moment)
 
 
