@@ -40,8 +40,9 @@ class Calculator(BaseTool):
 
     description = (
         "Works out an arithmetic expression exactly. Knows + - * / // % ** (or ^), brackets, factorial, sqrt, cbrt, "
-        "exp, log(x) (natural) and log(x, base), log2, log10, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, degrees, "
-        "radians, abs, round, floor, ceil, min, max, sum, gcd, lcm, comb, perm, hypot, pi, e. Angles are in radians."
+        "exp, log(x) (natural), log(x, base), log2, log10, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, "
+        "degrees, radians, abs, round, floor, ceil, min, max, sum, mean, gcd, lcm, comb, perm, hypot, pi, e. "
+        "Angles are in radians."
     )
     parameters = {
         "type": "object",

@@ -8,11 +8,16 @@ _HERE = "qwen_agentkit.tools"
 
 TOOL_REGISTRY = LazyRegistry(
     {
+        "amap_weather": f"{_HERE}.amap_weather:AmapWeather",
         "calculator": f"{_HERE}.calculator:Calculator",
         "front_page_search": f"{_HERE}.search_tools.front_page_search:FrontPageSearch",
         "hybrid_search": f"{_HERE}.search_tools.hybrid_search:HybridSearch",
+        "image_gen": f"{_HERE}.image_gen:ImageGen",
+        "image_search": f"{_HERE}.image_search:ImageSearch",
+        "image_zoom_in_tool": f"{_HERE}.image_zoom_in_tool:ImageZoomInToolQwen3VL",
         "keyword_search": f"{_HERE}.search_tools.keyword_search:KeywordSearch",
         "storage": f"{_HERE}.storage:Storage",
         "vector_search": f"{_HERE}.search_tools.vector_search:VectorSearch",
+        "web_search": f"{_HERE}.web_search:WebSearch",
     }
 )
