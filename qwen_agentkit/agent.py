@@ -207,6 +207,17 @@ class Agent(ABC):
             The whole response so far.
         """
 
+    def as_tool(self, name: str | None = None, description: str | None = None) -> BaseTool:
+        """The agent as a tool for another: budgets and cancel are inherited.
+
+        Args:
+            name: The tool's name; the agent's by default.
+            description: What it is good for; the agent's by default.
+        """
+        from qwen_agentkit.agent_tool import AgentTool
+
+        return AgentTool(self, name, description)
+
     # ---- what a _run calls ---------------------------------------------------------------------------------
 
     def _call_llm(

@@ -14,12 +14,16 @@ from qwen_agentkit.agents.loop import ending, handing_off, setup
 from qwen_agentkit.agents.loop.approval import approver_of, review
 from qwen_agentkit.agents.loop.endings import Endings
 from qwen_agentkit.agents.loop.follow_ups import FollowUps
+from qwen_agentkit.agents.loop.light_schemas import ask_in_two_stages
 from qwen_agentkit.agents.loop.limit import model_call_limit
 from qwen_agentkit.agents.loop.notes import finish_results
 from qwen_agentkit.agents.loop.repeats import RepeatGuard
 from qwen_agentkit.agents.loop.tool_round import ToolCall, run_calls
+from qwen_agentkit.agents.loop.tool_search import ToolSearch
 from qwen_agentkit.agents.loop.turn import Checkpoint, Resumption, Turn
-from qwen_agentkit.errors import RunLimitExceeded
+from qwen_agentkit.agents.request_decorators import RequestDecorator, decorated, in_order
+from qwen_agentkit.errors import ModelServiceError, RunLimitExceeded
+from qwen_agentkit.log import logger
 from qwen_agentkit.run_context import current_run
 from qwen_agentkit.schema import ASSISTANT, ContentItem, Message
 from qwen_agentkit.tools.base import BaseTool
@@ -59,6 +63,10 @@ class FnCallAgent(Agent):
         repeats: Notices for repeated calls; False for none.
         large_results: Where results over 27,500 tokens are kept, for the model to read page by page; False leaves
             every result whole.
+        tool_schema_mode: `full`, or `light`: the model first gets names and descriptions, and the parameters only
+            of the tools that it chose.
+        tool_search: What happens with very many tools (over 40: the model searches for them); False offers all.
+        decorators: Objects of `agents.request_decorators` that add to what the model is sent, each turn anew.
         hooks: `Hooks` that look on.
         honesty_rule: Whether the prompt of an agent with tools says to invent nothing where a tool gave nothing.
         **kwargs: `on_limit`; `rag_cfg` for the memory.
@@ -89,6 +97,9 @@ class FnCallAgent(Agent):
         approve: bool | str | Mapping[str, Any] | Callable[[ToolCall], Any] | None = None,
         repeats: RepeatGuard | bool | None = None,
         large_results: LargeResults | bool | None = None,
+        tool_schema_mode: str = "full",
+        tool_search: ToolSearch | bool | None = None,
+        decorators: Sequence[RequestDecorator] = (),
         hooks: Sequence[Hooks] = (),
         honesty_rule: bool = True,
         **kwargs: Any,
@@ -108,6 +119,9 @@ class FnCallAgent(Agent):
         self.max_handoffs = max_handoffs
         self.repeats = setup.repeat_guard(repeats)
         self.large_results = setup.large_results(large_results)
+        self.tool_schema_mode = setup.checked_schema_mode(tool_schema_mode)
+        self.tool_search = setup.tool_search(tool_search)
+        self.decorators = in_order(decorators)
         self.hooks = tuple(hooks)
         self.honesty_rule = honesty_rule
         self._approver = approver_of(approve)
@@ -153,6 +167,13 @@ class FnCallAgent(Agent):
         except StopTurn as stop:
             turn.say([Message(ASSISTANT, stop.answer)] if stop.answer else [])
             yield turn.response
+        except ModelServiceError as error:
+            text = next(filter(None, (decorator.on_error(error) for decorator in self.decorators)), None)
+            if text is None:
+                raise
+            logger.warning("The model failed; the persona's text stands for its answer: %s", error)
+            turn.say([Message(ASSISTANT, text, extra={"end": "error"})])
+            yield turn.response
         finally:
             if follow_ups is not None:
                 follow_ups.close()
@@ -163,14 +184,13 @@ class FnCallAgent(Agent):
         if turn.model_calls >= turn.budget:
             turn.end = "limit:model_calls"
             return
-        turn.tools = self._tools(turn.conversation)
+        turn.tools = self._tools(turn)
         functions = [tool.function for tool in turn.tools.values()]
         sent = ask_hooks(self.hooks, lambda hook: hook.before_model(turn.conversation, functions), turn.conversation)
         reply: list[Message] = []
         turn.model_calls += 1
         try:
-            form = {} if functions else wanted_form()
-            for reply in self._call_llm(sent, functions, extra_generate_cfg=generate_cfg(turn), **form):
+            for reply in self._reply(turn, sent, functions):
                 yield turn.response + reply
         except RunLimitExceeded as error:
             turn.end = f"limit:{error.which}"
@@ -180,12 +200,21 @@ class FnCallAgent(Agent):
         if not turn.calls and turn.end is None:
             turn.end = "answered"
 
+    def _reply(self, turn: Turn, sent: list[Message], functions: list[dict[str, Any]]) -> Iterator[list[Message]]:
+        def ask(messages: list[Message], offered: list[dict[str, Any]]) -> Iterator[list[Message]]:
+            form = {} if offered else wanted_form()
+            return self._call_llm(messages, offered, extra_generate_cfg=generate_cfg(turn), **form)
+
+        if self.tool_schema_mode == "light" and functions:
+            return ask_in_two_stages(ask, sent, functions, turn.lang)
+        return ask(sent, functions)
+
     def _act(
         self, turn: Turn, follow_ups: FollowUps | None, checkpoint: Checkpoint | None, decisions: Any
     ) -> Iterator[list[Message]]:
         """The tool calls of one reply: decided about, made at once, their results taken in."""
         run = current_run()
-        turn.tools = turn.tools or self._tools(turn.conversation)
+        turn.tools = turn.tools or self._tools(turn)
         handing_off.choose(turn, run)
         if review(turn.calls, self._approver, run, decisions):
             turn.end = "paused"
@@ -211,21 +240,20 @@ class FnCallAgent(Agent):
 
     def _prompt(self, messages: list[Message], lang: str) -> list[Message]:
         """The conversation as the loop begins with it."""
-        has_tools = bool(self.function_map or self.workbench)
-        return setup.with_honesty_rule(messages, lang) if self.honesty_rule and has_tools else list(messages)
+        if self.honesty_rule and (self.function_map or self.workbench):
+            messages = setup.with_honesty_rule(messages, lang)
+        return decorated(messages, self.decorators, self.llm, lang)
 
-    def _tools(self, conversation: list[Message]) -> dict[str, BaseTool]:
+    def _tools(self, turn: Turn) -> dict[str, BaseTool]:
         """The tools to offer now, by name."""
-        tools = dict(self.function_map)
-        if self.workbench is not None:
-            for tool in self.workbench.list_tools():
-                if tool.name in tools:
-                    raise ValueError(f"{tool.name!r} is in function_list and in the workbench; rename one of them")
-                tools[tool.name] = tool
+        tools = setup.with_workbench(self.function_map, self.workbench)
+        tools |= {tool.name: tool for decorator in self.decorators for tool in decorator.tools()}
+        if self.tool_search is not None:
+            tools = self.tool_search.offered(turn, tools)
         run = current_run()
         if self.handoff_map and handing_off.made(run) < self.max_handoffs:
             tools |= self.handoff_map
-        if self.large_results is not None and self.large_results.is_needed(conversation):
+        if self.large_results is not None and self.large_results.is_needed(turn.conversation):
             tools.setdefault(READ_TOOL, self.large_results.tool())
         if run is not None:
             run.own("fncall.tools", dict).update(tools)

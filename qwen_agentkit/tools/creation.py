@@ -14,7 +14,7 @@ def make_tools(item: str | dict | BaseTool | Callable | Any) -> list[BaseTool]:
 
     Args:
         item: A registered name; a dict with `name` and the tool's settings; a dict with `mcpServers`; a
-            `BaseTool`; a plain function, which becomes a tool by its annotations and docstring.
+            `BaseTool`; an agent; a plain function, which becomes a tool by its annotations and docstring.
 
     Raises:
         ValueError: No tool of that name is registered, or the item is none of these.
@@ -31,6 +31,8 @@ def make_tools(item: str | dict | BaseTool | Callable | Any) -> list[BaseTool]:
         name, settings = item, None
     elif isinstance(item, type) and issubclass(item, BaseTool):
         return [item()]
+    elif hasattr(item, "as_tool"):
+        return [item.as_tool()]
     elif callable(item):
         from qwen_agentkit.tools.function_tool import tool
 

@@ -7,9 +7,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from qwen_agentkit.agents.handoff import HandoffTool
+from qwen_agentkit.agents.loop.light_schemas import MODES
 from qwen_agentkit.agents.loop.repeats import RepeatGuard
+from qwen_agentkit.agents.loop.tool_search import ToolSearch
 from qwen_agentkit.schema import Message
 from qwen_agentkit.system_message import appended
+from qwen_agentkit.tools.base import BaseTool
 from qwen_agentkit.tools.large_results import LargeResults
 from qwen_agentkit.tools.results import HONESTY_RULE
 
@@ -44,6 +47,38 @@ def repeat_guard(repeats: RepeatGuard | bool | None) -> RepeatGuard | None:
     if not isinstance(repeats, RepeatGuard):
         raise ValueError(f"repeats is a RepeatGuard, True or False, not {repeats!r}")
     return repeats
+
+
+def checked_schema_mode(mode: str) -> str:
+    """The mode; a ValueError for an unknown one."""
+    if mode not in MODES:
+        raise ValueError(f"tool_schema_mode is one of {', '.join(MODES)}, not {mode!r}")
+    return mode
+
+
+def tool_search(setting: ToolSearch | bool | None) -> ToolSearch | None:
+    """The search for an agent's `tool_search` argument."""
+    if setting is None or setting is True:
+        return ToolSearch()
+    if setting is False:
+        return None
+    if not isinstance(setting, ToolSearch):
+        raise ValueError(f"tool_search is a ToolSearch, True or False, not {setting!r}")
+    return setting
+
+
+def with_workbench(tools: Mapping[str, BaseTool], workbench: Workbench | None) -> dict[str, BaseTool]:
+    """An agent's own tools and those that the workbench lists now.
+
+    Raises:
+        ValueError: Both have a tool of one name.
+    """
+    listed = dict(tools)
+    for tool in workbench.list_tools() if workbench is not None else ():
+        if tool.name in listed:
+            raise ValueError(f"{tool.name!r} is in function_list and in the workbench; rename one of them")
+        listed[tool.name] = tool
+    return listed
 
 
 def large_results(setting: LargeResults | bool | None) -> LargeResults | None:
