@@ -158,6 +158,9 @@ def read_json(text: str, *, objects_only: bool = False) -> ReadJson:
     readers: list[tuple[str, Callable[[str], Any]]] = [("JSON5", _json5), ("Python literal", _literal)]
     found = None if cut else _first(candidate, steps, readers)
     if found is None:
+        # An odd number of stray quotation marks also makes a whole value look cut off.
+        found = _first(candidate, steps, [("quotation marks", _with_quotes_escaped)])
+    if found is None:
         found = _first(candidate, steps, [("closed and repaired" if cut else "repaired", _repair)], cut)
     if found is None:
         raise ValueError(_reason(first_error))
@@ -209,10 +212,33 @@ def _control_characters(text: str) -> Any:
     return json.loads(text, strict=False, parse_constant=lambda _: None)
 
 
+_LITERAL_ESCAPES = "\"'\\/bfnrtvx0\n\r"
+_BACKSLASH = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
+
+
+def _escaped_backslashes(text: str, escapes: str) -> str:
+    """Doubles each backslash that begins no escape, as in the pattern ``\\d+`` or the path ``C:\\dir``."""
+
+    def mended(found: re.Match[str]) -> str:
+        sign = found[1]
+        if sign[0] in escapes or (sign[0] == "u" and len(sign) == 5):
+            return found[0]
+        return "'" if sign == "'" else "\\\\" + sign
+
+    return _BACKSLASH.sub(mended, text)
+
+
+def _with_backslashes(text: str) -> Any:
+    if "\\" not in text:
+        raise ValueError("no backslash")
+    return json.loads(_escaped_backslashes(text, '"\\/bfnrt'), strict=False, parse_constant=_refuse)
+
+
 _NEARLY_JSON: list[tuple[str, Callable[[str], Any]]] = [
     ("", _strict),
     ("NaN", _with_nan),
     ("control characters", _control_characters),
+    ("backslashes", _with_backslashes),
 ]
 
 
@@ -221,11 +247,51 @@ def _json5(text: str) -> Any:
         raise ValueError("too long for the JSON5 parser")
     import json5
 
-    return _without_nan(json5.loads(text))
+    return _without_nan(json5.loads(_escaped_backslashes(text, _LITERAL_ESCAPES)))
 
 
 def _literal(text: str) -> Any:
-    return _without_nan(ast.literal_eval(text))
+    return _without_nan(ast.literal_eval(_escaped_backslashes(text, _LITERAL_ESCAPES)))
+
+
+_QUOTE = re.compile(r'[\\"{}\[\]]')
+_AFTER_KEY = re.compile(r"\s*:")
+_AFTER_VALUE = re.compile(r'\s*(?:[}\]]|,\s*"[^"\n]*"\s*:|\Z)')
+_AFTER_ITEM = re.compile(r'\s*(?:\]|,\s*["{\[\dtfn-]|\Z)')
+
+
+def escape_quotes(text: str) -> str:
+    """Escapes quotation marks that stand inside JSON strings unescaped, as in ``{"size": "5" tall"}``.
+
+    A mark ends a string only where what may follow a key, a value or an item does follow.
+    """
+    written: list[str] = []
+    containers: list[str] = []
+    in_string = is_key = False
+    copied = position = 0
+    while (found := _QUOTE.search(text, position)) is not None:
+        position = found.end()
+        mark = found[0]
+        if mark == "\\":
+            position += in_string
+        elif mark != '"':
+            if not in_string and mark in "{[":
+                containers.append(mark)
+            elif not in_string and containers:
+                containers.pop()
+        elif not in_string:
+            in_string = True
+            before = text[max(0, found.start() - 64) : found.start()].rstrip()[-1:]
+            is_key = bool(containers) and containers[-1] == "{" and before in ("{", ",")
+        else:
+            in_list = bool(containers) and containers[-1] == "["
+            ends = _AFTER_KEY if is_key else _AFTER_ITEM if in_list else _AFTER_VALUE
+            if ends.match(text, position):
+                in_string = False
+            else:
+                written.append(text[copied : found.start()] + '\\"')
+                copied = position
+    return "".join([*written, text[copied:]])
 
 
 def _repair(text: str) -> Any:
