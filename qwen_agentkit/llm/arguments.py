@@ -254,6 +254,10 @@ def _literal(text: str) -> Any:
     return _without_nan(ast.literal_eval(_escaped_backslashes(text, _LITERAL_ESCAPES)))
 
 
+def _with_quotes_escaped(text: str) -> Any:
+    return json.loads(escape_quotes(text), strict=False, parse_constant=lambda _: None)
+
+
 _QUOTE = re.compile(r'[\\"{}\[\]]')
 _AFTER_KEY = re.compile(r"\s*:")
 _AFTER_VALUE = re.compile(r'\s*(?:[}\]]|,\s*"[^"\n]*"\s*:|\Z)')
