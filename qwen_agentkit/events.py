@@ -179,7 +179,8 @@ class HistoryCompacted(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class UsageReported(Event):
-    """A model call ended; `usage` has the fields of `limits.Usage`."""
+    """A model call ended; `usage` has the counts of `limits.Usage`, `finish_reason`, and `latency` and
+    `time_to_first_token` in seconds."""
 
     model: str
     usage: dict[str, Any] = field(default_factory=dict)

@@ -36,6 +36,28 @@ class Reader:
 reader: contextvars.ContextVar[Reader | None] = contextvars.ContextVar("qwen_agentkit_reader", default=None)
 
 
+# Called with every event of every run in this process; `qwen_agentkit.telemetry` listens here.
+observers: list[Callable[[Event], None]] = []
+
+
+def _told_to_all(sink: Callable[[Event], None] | None) -> Callable[[Event], None] | None:
+    """The sink, and the observers in front of it. None, so that events cost nothing, when nobody listens."""
+    listening = list(observers)
+    if not listening:
+        return sink
+
+    def tell(event: Event) -> None:
+        for observer in listening:
+            try:
+                observer(event)
+            except Exception:
+                logger.exception("An observer of events failed")
+        if sink is not None:
+            sink(event)
+
+    return tell
+
+
 def current_run() -> RunContext | None:
     """The run that this code works for, None outside of any."""
     return _current.get()
@@ -86,7 +108,7 @@ class RunContext:
         self.usage = Usage()
         self._lock = threading.Lock()
         self.state: dict[str, Any] = parent.state if parent else {}
-        self.sink = sink if sink is not None else (parent.sink if parent else None)
+        self.sink = parent.sink if parent is not None and sink is None else _told_to_all(sink)
         self.loop = loop if loop is not None else (parent.loop if parent else None)
         self.lang = lang
         self.as_dicts = False
@@ -162,13 +184,19 @@ class RunContext:
         self.ledger.reserve("tool_calls")
         self._count(Usage(tool_calls=1))
 
-    def record_usage(self, model: str, usage: Usage) -> None:
-        """Adds what one finished model call used, and reports it as an event."""
+    def record_usage(self, model: str, usage: Usage, details: dict[str, Any] | None = None) -> None:
+        """Adds what one finished model call used, and reports it as an event.
+
+        Args:
+            model: Name of the model.
+            usage: What it used.
+            details: What the event tells in place of the bare counts (times and the finish reason beside them).
+        """
         self.ledger.record(usage)
         self._count(
             Usage(usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens, usage.reasoning_tokens, usage.cost)
         )
-        self.emit(UsageReported, model=model, usage=usage.to_dict())
+        self.emit(UsageReported, model=model, usage=details or usage.to_dict())
 
     def _count(self, usage: Usage) -> None:
         run: RunContext | None = self

@@ -100,9 +100,6 @@ def record(
     """
     counted = usage if usage is not None else estimated(request, reply)
     counted.cost = cost_of(counted, request.options.price)
-    run = current_run()
-    if run is not None:
-        run.record_usage(model, counted)
     kept = {
         "model": model,
         "prompt_tokens": counted.prompt_tokens,
@@ -116,4 +113,7 @@ def record(
     }
     if usage is None:
         kept["estimated"] = True
+    run = current_run()
+    if run is not None:
+        run.record_usage(model, counted, kept)
     return kept
