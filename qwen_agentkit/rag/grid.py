@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from qwen_agentkit.rag.markdown_table import fill
+
 # Spans beyond these are mistakes or attacks; HTML bounds them at 1000 and 65534.
 MAX_COLUMN_SPAN = 1000
 MAX_ROW_SPAN = 65_534
@@ -37,7 +39,7 @@ def lay_out(rows: Iterable[Iterable[Cell]], *, max_cells: int = 2_000_000) -> li
         max_cells: Cells of the grid at most; spans are no longer followed beyond.
 
     Returns:
-        Rows of equal length.
+        Rows of equal length (see `fill`).
     """
     grid: list[list[str]] = []
     spans: list[list[tuple[int, int]]] = []  # per row: first column and width of cells wider than one column
@@ -65,13 +67,13 @@ def lay_out(rows: Iterable[Iterable[Cell]], *, max_cells: int = 2_000_000) -> li
             if column >= len(line):
                 line.extend([""] * (column - len(line)))
                 _take_from_above(line, above, below)
-        above = below
         used += len(line)
+        above = below if used < max_cells else {}
         grid.append(line)
         spans.append(wide)
     width = max((len(line) for line in grid), default=0)
+    fill(grid)
     for line, wide in zip(grid, spans, strict=True):
-        line.extend([""] * (width - len(line)))
         for start, length in wide:
             if length >= width:
                 line[start + 1 : start + length] = [""] * (length - 1)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 _LINE_BREAKS = re.compile(r"\s*[\r\n\v\f\x85\u2028\u2029]+\s*")
+MOST_FILLED = 2_000_000  # cells of a table that is filled up whatever its shape
 _UNIT_SEPARATOR = "\x1f"
 _NEEDS_CLEANING = re.compile(r"[|\r\n\v\f\x85\u2028\u2029]")
 
@@ -26,10 +27,25 @@ def markdown_table(rows: Iterable[Sequence[str | None]], *, header: bool = True)
     width = max((len(row) for row in table), default=0)
     if width == 0:
         return ""
-    lines = [_line(row if len(row) == width else row + [""] * (width - len(row))) for row in table]
+    fill(table)
+    lines = [_line(row) for row in table]
     if header and len(lines) > 1:
-        lines.insert(1, "|" + " --- |" * width)
+        lines.insert(1, "|" + " --- |" * len(table[0]))
     return "\n".join(lines)
+
+
+def fill(table: list[list[str]]) -> None:
+    """Fills short rows with empty cells on the right, in place.
+
+    A table that would grow to many times its size by that (one very wide row among thousands of short ones) is a
+    mistake or an attack and stays as it is.
+    """
+    width = max(map(len, table), default=0)
+    if width * len(table) > max(MOST_FILLED, 8 * sum(map(len, table))):
+        return
+    for row in table:
+        if len(row) < width:
+            row.extend([""] * (width - len(row)))
 
 
 def cell_text(text: str) -> str:
@@ -44,17 +60,18 @@ def without_blank_edges(rows: Iterable[Sequence[str | None]]) -> list[list[str]]
         rows: Cells as text; None is an empty cell.
 
     Returns:
-        Rows of equal length; blank columns between written ones stay, so that columns keep their order and number.
+        Rows of equal length (see `fill`); blank columns between written ones stay, so that columns keep their order
+        and number.
     """
     table = [["" if cell is None else cell for cell in row] for row in rows]
     table = [row for row in table if any(cell and not cell.isspace() for cell in row)]
     if not table:
         return []
-    width = max(map(len, table))
-    table = [row + [""] * (width - len(row)) for row in table]
-    written = [column for column in range(width) if any(row[column].strip() for row in table)]
-    first, last = written[0], written[-1] + 1
-    return [row[first:last] for row in table]
+    first = min(next(column for column, cell in enumerate(row) if cell.strip()) for row in table)
+    last = max(next(column for column in range(len(row), 0, -1) if row[column - 1].strip()) for row in table)
+    table = [row[first:last] for row in table]
+    fill(table)
+    return table
 
 
 def _line(cells: list[str]) -> str:

@@ -103,13 +103,18 @@ def test_headers_and_footers_come_once_and_notes_follow_their_paragraph(tmp_path
 
 
 def test_merged_cells_stand_in_every_row_and_column_but_a_title_stands_once(tmp_path):
+    def span(columns):
+        return f"<w:gridSpan w:val='{columns}'/>"
+
+    restart = "<w:vMerge w:val='restart'/>"
+
     def cell(text, properties=""):
         return f"<w:tc><w:tcPr>{properties}</w:tcPr><w:p><w:r><w:t>{text}</w:t></w:r></w:p></w:tc>"
 
     body = (
-        f"<w:tbl><w:tr>{cell('Title', '<w:gridSpan w:val=' + chr(34) + '3' + chr(34) + '/>')}</w:tr>"
-        f"<w:tr>{cell('Region')}{cell('Year', '<w:gridSpan w:val=' + chr(34) + '2' + chr(34) + '/>')}</w:tr>"
-        f"<w:tr>{cell('West', '<w:vMerge w:val=' + chr(34) + 'restart' + chr(34) + '/>')}{cell('same')}{cell('same')}</w:tr>"
+        f"<w:tbl><w:tr>{cell('Title', span(3))}</w:tr>"
+        f"<w:tr>{cell('Region')}{cell('Year', span(2))}</w:tr>"
+        f"<w:tr>{cell('West', restart)}{cell('same')}{cell('same')}</w:tr>"
         f"<w:tr>{cell('', '<w:vMerge/>')}{cell('3')}{cell('4')}</w:tr></w:tbl>"
     )
     assert texts(read_document(docx(tmp_path / "a.docx", body))) == [
@@ -176,13 +181,19 @@ def test_links_that_lead_nowhere_are_ignored(tmp_path):
 def test_a_frame_of_one_cell_is_text_and_a_table_in_a_cell_keeps_its_words(tmp_path):
     inner = f"<w:tbl><w:tr><w:tc>{para('x')}</w:tc><w:tc>{para('y')}</w:tc></w:tr></w:tbl>"
     frame = f"<w:tbl><w:tr><w:tc>{para('Framed')}{inner}</w:tc></w:tr></w:tbl>"
-    table = f"<w:tbl><w:tr><w:tc>{para('a')}</w:tc><w:tc>{inner}</w:tc></w:tr><w:tr><w:tc>{para('b')}</w:tc><w:tc><w:p/></w:tc></w:tr></w:tbl>"
+    table = (
+        f"<w:tbl><w:tr><w:tc>{para('a')}</w:tc><w:tc>{inner}</w:tc></w:tr><w:tr><w:tc>{para('b')}</w:tc><w:tc>"
+        f"<w:p/></w:tc></w:tr></w:tbl>"
+    )
     document = read_document(docx(tmp_path / "a.docx", frame + table))
     assert texts(document) == ["Framed", "| x | y |", "| a | x, y |\n| --- | --- |\n| b |  |"]
 
 
 def test_pictures_are_kept_when_asked_for_and_their_descriptions_always_read(tmp_path):
-    body = "<w:p><w:r><w:drawing><wp:inline><wp:docPr descr='A red pump'/><a:blip r:embed='p'/></wp:inline></w:drawing></w:r></w:p>"
+    body = (
+        "<w:p><w:r><w:drawing><wp:inline><wp:docPr descr='A red pump'/><a:blip r:embed='p'/></wp:inline>"
+        "</w:drawing></w:r></w:p>"
+    )
     path = docx(tmp_path / "a.docx", body, {"p": ("image", "media.png")}, media_png=PNG)
     assert texts(read_document(path)) == ["Image: A red pump"]
     assert read_document(path).images == []
@@ -192,7 +203,8 @@ def test_pictures_are_kept_when_asked_for_and_their_descriptions_always_read(tmp
 
 def test_formulas_symbols_and_breaks_become_characters(tmp_path):
     body = (
-        "<w:p><m:oMath><m:f><m:num><m:r><m:t>a+b</m:t></m:r></m:num><m:den><m:r><m:t>2</m:t></m:r></m:den></m:f></m:oMath>"
+        "<w:p><m:oMath><m:f><m:num><m:r><m:t>a+b</m:t></m:r></m:num><m:den><m:r><m:t>2</m:t></m:r></m:den></m:f>"
+        "</m:oMath>"
         "<w:r><w:tab/><w:sym w:font='Wingdings' w:char='F0FC'/><w:sym w:font='Symbol' w:char='F061'/><w:br/>"
         "<w:t>non</w:t><w:noBreakHyphen/><w:t>stop</w:t></w:r></w:p>"
     )

@@ -68,7 +68,7 @@ def test_a_declared_encoding_is_believed_unless_the_bytes_say_otherwise():
     assert decode("放假通知".encode(), declared="gb2312").text == "放假通知"
     assert decode("très".encode("cp1252"), declared="utf-8").text == "très"
     assert decode("très".encode("cp1252"), declared="no-such-thing").text == "très"
-    assert decode("~{7E<Y~}".encode(), declared="hz-gb-2312").text == "放假"
+    assert decode(b"~{7E<Y~}", declared="hz-gb-2312").text == "放假"
 
 
 def test_a_cut_utf8_file_stays_utf8_and_says_what_is_missing():

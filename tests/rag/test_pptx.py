@@ -8,7 +8,7 @@ from pptx.enum.chart import XL_CHART_TYPE
 from pptx.util import Inches
 
 from qwen_agentkit.errors import DamagedFile
-from tests.rag.packages import A, OFFICE, P, kinds, read_document, rels, texts, write_zip
+from tests.rag.packages import OFFICE, A, P, kinds, read_document, rels, texts, write_zip
 
 DIAGRAM = "http://schemas.openxmlformats.org/drawingml/2006/diagram"
 
@@ -110,7 +110,10 @@ def test_the_words_of_smart_art_are_a_list_with_its_levels(tmp_path):
         f"{point(3, 'Second')}{point(2, 'First')}{point(9, 'layout', 'pres')}</dgm:ptLst><dgm:cxnLst>"
         f"{link(0, 1, 0)}{link(1, 2, 0)}{link(1, 3, 1)}</dgm:cxnLst></dgm:dataModel>"
     )
-    frame = "<p:graphicFrame><p:nvGraphicFramePr/><a:graphic><a:graphicData><dgm:relIds r:dm='d'/></a:graphicData></a:graphic></p:graphicFrame>"
+    frame = (
+        "<p:graphicFrame><p:nvGraphicFramePr/><a:graphic><a:graphicData><dgm:relIds r:dm='d'/></a:graphicData>"
+        "</a:graphic></p:graphicFrame>"
+    )
     path = package(
         tmp_path / "a.pptx",
         slide_xml(frame),

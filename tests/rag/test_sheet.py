@@ -86,7 +86,10 @@ def test_merged_ranges_are_filled_and_a_merged_title_is_written_once(tmp_path):
 
 
 def test_a_cell_in_the_last_corner_costs_nothing(tmp_path):
-    sheet = "<sheetData><row r='1'><c r='A1'><v>1</v></c></row><row r='1048576'><c r='XFD1048576' t='inlineStr'><is><t>corner</t></is></c></row></sheetData>"
+    sheet = (
+        "<sheetData><row r='1'><c r='A1'><v>1</v></c></row><row r='1048576'><c r='XFD1048576' t='inlineStr'><is>"
+        "<t>corner</t></is></c></row></sheetData>"
+    )
     document = read_document(raw_workbook(tmp_path / "a.xlsx", sheet))
     assert [(block.text, block.rows) for block in document.blocks[1:]] == [
         ("1", (1, 1)),
@@ -112,14 +115,20 @@ def test_a_strict_workbook_is_read(tmp_path):
 
 
 def test_streamed_cells_say_the_same_as_the_fast_ones(tmp_path):
-    strings = "<si><t>name</t></si><si><r><t xml:space='preserve'>rich </t></r><r><t>text</t></r><rPh sb='0' eb='1'><t>phonetic</t></rPh></si>"
+    strings = (
+        "<si><t>name</t></si><si><r><t xml:space='preserve'>rich </t></r><r><t>text</t></r><rPh sb='0' eb='1'>"
+        "<t>phonetic</t></rPh></si>"
+    )
     styles = (
         "<numFmts count='1'><numFmt numFmtId='165' formatCode='yyyy\\-mm\\-dd\\ hh:mm'/></numFmts>"
-        "<cellXfs><xf numFmtId='0'/><xf numFmtId='14'/><xf numFmtId='165'/><xf numFmtId='46'/><xf numFmtId='20'/></cellXfs>"
+        "<cellXfs><xf numFmtId='0'/><xf numFmtId='14'/><xf numFmtId='165'/><xf numFmtId='46'/>"
+        "<xf numFmtId='20'/></cellXfs>"
     )
     cells = (
-        "<row r='1'><c r='A1' t='s'><v>0</v></c><c r='B1' t='s'><v>1</v></c><c r='C1' t='str'><f>x</f><v>made</v></c></row>"
-        "<row r='2'><c r='A2' s='1'><v>45351</v></c><c r='B2' s='2'><v>45351.5</v></c><c r='C2' s='3'><v>1.5</v></c></row>"
+        "<row r='1'><c r='A1' t='s'><v>0</v></c><c r='B1' t='s'><v>1</v></c><c r='C1' t='str'><f>x</f>"
+        "<v>made</v></c></row>"
+        "<row r='2'><c r='A2' s='1'><v>45351</v></c><c r='B2' s='2'><v>45351.5</v></c><c r='C2' s='3'><v>1.5</v>"
+        "</c></row>"
         "<row r='3'><c r='A3' t='b'><v>1</v></c><c r='B3'><v>1E-3</v></c><c r='C3' s='4'><v>0.5</v></c></row>"
     )
     far = "<row r='1048576'><c r='XFD1048576'><v>9</v></c></row>"
@@ -150,7 +159,8 @@ def test_a_missing_sheet_costs_itself_and_a_warning(tmp_path):
             "xl/workbook.xml": f'<workbook xmlns="{S}" xmlns:r="{OFFICE}"><sheets><sheet name="Gone" r:id="s1"/>'
             '<sheet name="Here" r:id="s2"/></sheets></workbook>',
             "xl/_rels/workbook.xml.rels": rels(s1=("worksheet", "w/x.xml"), s2=("worksheet", "w/y.xml")),
-            "xl/w/y.xml": f'<worksheet xmlns="{S}"><sheetData><row r="1"><c r="A1"><v>7</v></c></row></sheetData></worksheet>',
+            "xl/w/y.xml": f'<worksheet xmlns="{S}"><sheetData><row r="1"><c r="A1"><v>7</v></c></row></sheetData>'
+            "</worksheet>",
         },
     )
     document = read_document(path)

@@ -181,7 +181,7 @@ def first_row_is_header(table: Sequence[Sequence[str]]) -> bool:
     """True when the first row names the columns of the rows below it, and is not one of them.
 
     Args:
-        table: Rows of equal length.
+        table: Rows of cells.
     """
     if len(table) < 2:
         return False
@@ -193,7 +193,7 @@ def first_row_is_header(table: Sequence[Sequence[str]]) -> bool:
     for column, cell in enumerate(first):
         if not cell.strip() or not _is_value(cell):
             continue
-        values = [row[column].strip() for row in below if row[column].strip()]
+        values = [row[column].strip() for row in below if column < len(row) and row[column].strip()]
         years_over_others = bool(_YEAR.fullmatch(cell.strip())) and not all(map(_YEAR.fullmatch, values))
         if not years_over_others and values and sum(map(_is_value, values)) * 2 >= len(values):
             return False

@@ -134,6 +134,8 @@ class _Reader:
         self._end_of_bytes()
         while self.stack:
             self._close()
+        self._end_row()
+        self.here.in_table = False
         self._end_paragraph()
         self._end_table()
 
@@ -362,6 +364,8 @@ class _Reader:
         self._write_notes()
 
     def _end_row(self) -> None:
+        if self.here.in_table and any(not text.isspace() for text in self.here.text):
+            self._layout_word("cell", None)  # the row's last cell has no end of its own
         if self.cells:
             self.rows.append((self.cells, self.definition))
             self.cells = []
