@@ -72,11 +72,7 @@ class Agent(ABC):
     ) -> None:
         if on_limit not in ON_LIMIT:
             raise ValueError(f"on_limit is one of {', '.join(ON_LIMIT)}, not {on_limit!r}")
-        if isinstance(llm, (dict, str)):
-            from qwen_agentkit.llm import get_chat_model
-
-            llm = get_chat_model(llm)
-        self.llm = llm
+        self.llm: BaseChatModel | None = _model_of(llm)
         self.extra_generate_cfg: dict[str, Any] = {}
         self.function_map: dict[str, BaseTool] = {}
         for tool in function_list or ():
@@ -88,7 +84,7 @@ class Agent(ABC):
 
     # ---- running -------------------------------------------------------------------------------------------
 
-    def run(self, messages: Sequence[Message | dict], **kwargs: Any) -> Iterator[list[Message]] | Iterator[list[dict]]:
+    def run(self, messages: Sequence[Message | dict], **kwargs: Any) -> Iterator[list[Any]]:
         """Answers a conversation, streaming.
 
         Args:
@@ -129,7 +125,7 @@ class Agent(ABC):
             raise_on_limit=self.on_limit == "raise",
         )
 
-    def run_nonstream(self, messages: Sequence[Message | dict], **kwargs: Any) -> list[Message] | list[dict]:
+    def run_nonstream(self, messages: Sequence[Message | dict], **kwargs: Any) -> list[Any]:
         """The last yield of `run`; [] when nothing was yielded."""
         last: deque[list[Any]] = deque(self.run(messages, **kwargs), maxlen=1)
         return last[0] if last else []
@@ -306,6 +302,14 @@ class BasicAgent(Agent):
         if seed is not None:
             settings["seed"] = seed
         yield from self._call_llm(messages, extra_generate_cfg=settings, **wanted_form())
+
+
+def _model_of(llm: dict | str | BaseChatModel | None) -> BaseChatModel | None:
+    if isinstance(llm, (dict, str)):
+        from qwen_agentkit.llm import get_chat_model
+
+        return get_chat_model(llm)
+    return llm
 
 
 def wanted_form() -> dict[str, Any]:

@@ -99,7 +99,7 @@ class RunContext:
         self.agent = agent
         self.parent = parent
         self.own_limits = limits
-        self.cancel = CancelToken(parent.cancel if parent else None)
+        self.cancel: CancelToken = CancelToken(parent.cancel if parent else None)
         self._unlink_outside = cancel.on_cancel(lambda: self._follow(cancel)) if cancel is not None else None
         if parent is None:
             self.ledger = LimitLedger(limits)
@@ -108,8 +108,8 @@ class RunContext:
         self.usage = Usage()
         self._lock = threading.Lock()
         self.state: dict[str, Any] = parent.state if parent else {}
-        self.sink = parent.sink if parent is not None and sink is None else _told_to_all(sink)
-        self.loop = loop if loop is not None else (parent.loop if parent else None)
+        self.sink: Callable[[Event], None] | None = parent.sink if parent is not None and sink is None else _told_to_all(sink)
+        self.loop: AbstractEventLoop | None = loop if loop is not None else (parent.loop if parent else None)
         self.lang = lang
         self.as_dicts = False
         self.output_type: Any = None

@@ -21,7 +21,7 @@ CANCELLED = "cancelled"
 ERROR = "error"
 LIMIT = "limit:"
 
-_END = object()
+_END: Any = object()
 
 
 def drive(
@@ -46,7 +46,8 @@ def drive(
     """
     context = run.enter()
     timer = _deadline(run)
-    reason, error_text = ANSWERED, None
+    reason: str = ANSWERED
+    error_text: str | None = None
     steps: Iterator[Any] | None = None
     try:
         run.emit(RunStarted)
@@ -64,7 +65,7 @@ def drive(
                 raise  # some other run's cancel, which this run's program let through
             reason = CANCELLED
             if (run.cancel.reason or "").startswith(LIMIT):
-                reason = run.cancel.reason
+                reason = run.cancel.reason or reason
                 if raise_on_limit:
                     which = reason.removeprefix(LIMIT)
                     raise RunLimitExceeded(which, f"The run reached its limit of {which}", snapshots.messages) from None

@@ -6,7 +6,7 @@ import asyncio
 import contextvars
 import threading
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from typing import Any
 
 QUEUE_SIZE = 256
@@ -70,7 +70,7 @@ class Channel:
         if self._error is not None:
             raise self._error
 
-    async def aiter(self) -> AsyncIterator[Any]:
+    async def aiter(self) -> AsyncGenerator[Any, None]:
         """The items for `async for`; waits on the running loop without blocking it."""
         loop = asyncio.get_running_loop()
         arrived = asyncio.Event()

@@ -18,7 +18,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 ROLE = "role"
 CONTENT = "content"
@@ -94,7 +94,7 @@ class _DictLike:
         )
 
     @classmethod
-    def model_validate(cls, value: Any):
+    def model_validate(cls, value: Any) -> Self:
         """Builds an instance from a dict, or hands an instance on. ValueError on anything else."""
         if isinstance(value, cls):
             return value
@@ -105,7 +105,7 @@ class _DictLike:
                 raise ValueError(f"{dict(value)!r} is not a {cls.__name__}: {error}") from None
         raise ValueError(f"A {cls.__name__} or a dict is wanted, not {_shown(value)}")
 
-    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False):
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """A copy whose own containers are new; `deep` also copies what `extra` holds."""
         copied = object.__new__(type(self))
         for field in self._fields:
@@ -116,10 +116,10 @@ class _DictLike:
             copied[key] = value
         return copied
 
-    def __copy__(self):
+    def __copy__(self) -> Self:
         return self.model_copy()
 
-    def __deepcopy__(self, memo: dict[int, Any]):
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         copied = self.model_copy(deep=True)
         memo[id(self)] = copied
         return copied
@@ -278,7 +278,7 @@ class ContentItem(_DictLike):
         return self.get_type_and_value()[1]
 
     @classmethod
-    def model_validate(cls, value: Any):
+    def model_validate(cls, value: Any) -> Self:
         """Also takes an OpenAI content part (`{"type": "image_url", ...}`) and plain text."""
         if isinstance(value, str):
             return cls(text=value)

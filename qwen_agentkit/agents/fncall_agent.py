@@ -91,7 +91,7 @@ class FnCallAgent(Agent):
         tool_call_summary_format: str = "{result}",
         tool_call_summary_formatter: Callable[[ToolCall, str], str] | None = None,
         summary_rounds: str = "last",
-        handoffs: list[Agent | Handoff] | None = None,
+        handoffs: Sequence[Agent | Handoff | str] | None = None,
         handoff_mode: str = "continue",
         max_handoffs: int = 3,
         approve: bool | str | Mapping[str, Any] | Callable[[ToolCall], Any] | None = None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -77,7 +77,7 @@ class HandoffTool(BaseTool):
         return self.handoff.message
 
 
-def handoff_tools(handoffs: list[Agent | Handoff | str] | None, taken: set[str]) -> dict[str, HandoffTool]:
+def handoff_tools(handoffs: Sequence[Agent | Handoff | str] | None, taken: set[str]) -> dict[str, HandoffTool]:
     """The tools for a list of handoffs, by name.
 
     Raises:
