@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from qwen_agentkit.agents import Assistant
 from qwen_agentkit.cli.model_options import is_extractive
 from qwen_agentkit.cli.progress import reading
-from qwen_agentkit.cli.sources import Problem, Sources, find_sources
+from qwen_agentkit.cli.sources import Problem, Sources, find_sources, is_address
 from qwen_agentkit.cli.status import WrongUse
 from qwen_agentkit.cli.terminal import say
+from qwen_agentkit.errors import DocParserError
+from qwen_agentkit.rag.cache import DocumentCache
+from qwen_agentkit.rag.document import Document
+from qwen_agentkit.rag.workers import read_documents
 
 
 @dataclass
@@ -21,15 +25,19 @@ class Opened:
     Args:
         agent: The assistant.
         sources: The files.
+        unread: Why each file that could not be read was not.
     """
 
     agent: Assistant
     sources: Sources
+    unread: dict[str, str] = field(default_factory=dict)
 
     @property
     def problems(self) -> list[Problem]:
-        """What could not be read, named as the user named it."""
-        return [*self.sources.problems, *_shown(self.agent.mem.problems, self.sources)]
+        """What could not be read so far, named as the user named it."""
+        found = self.unread | {problem["file"]: problem["reason"] for problem in self.agent.mem.problems}
+        shown = [{"file": self.sources.show(file), "reason": reason} for file, reason in found.items()]
+        return [*self.sources.problems, *shown]
 
 
 def open_assistant(given: Sequence[str], config: dict[str, Any]) -> Opened:
@@ -62,17 +70,26 @@ def open_assistant(given: Sequence[str], config: dict[str, Any]) -> Opened:
 
 
 def _read(opened: Opened) -> None:
-    files = opened.sources.files
-    with reading(len(files)) as progress:
-        problems = opened.agent.mem.function_map["retrieval"].prepare(files, progress=progress)
-    for problem in _shown(problems, opened.sources):
-        _say_problem(problem)
-    if len({problem["file"] for problem in problems}) == len(files):
+    """Reads the files into the cache that the assistant's memory answers from."""
+    # Addresses are fetched by the memory itself, when it is asked.
+    files = [file for file in opened.sources.files if not is_address(file)]
+    with DocumentCache() as cache, reading(len(files)) as progress:
+        for file, result in read_documents(files, cache=cache, progress=progress):
+            reason = _reason(file, result)
+            if reason:
+                opened.unread[file] = reason
+                _say_problem({"file": opened.sources.show(file), "reason": reason})
+    if len(opened.unread) == len(opened.sources.files):
         raise WrongUse("none of the files can be read")
 
 
-def _shown(problems: Sequence[Problem], sources: Sources) -> list[Problem]:
-    return [{"file": sources.show(problem["file"]), "reason": problem["reason"]} for problem in problems]
+def _reason(file: str, result: Document | DocParserError) -> str | None:
+    """Why there is nothing to find in a file, None where there is."""
+    if isinstance(result, DocParserError):
+        return (result.message or type(result).__name__).removeprefix(f"{file}: ")
+    if not result.blocks:
+        return "; ".join(result.warnings) or "there is no text in it"
+    return None
 
 
 def _say_problem(problem: Problem) -> None:

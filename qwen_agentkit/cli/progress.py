@@ -9,22 +9,23 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from qwen_agentkit.cli.terminal import plain
+from qwen_agentkit.rag.workers import ReadProgress
 
 # Seconds after which a bar begins to be worth looking at.
 _PATIENCE = 0.5
 
-Progress = Callable[[int, int, str], None]
+Progress = Callable[[ReadProgress], None]
 
 
 @contextmanager
 def reading(total: int) -> Iterator[Progress]:
-    """Gives a function `progress(done, total, file)` that draws a bar on standard error.
+    """Gives a function, for `read_documents`, that draws a bar on standard error.
 
     Args:
         total: How many files there are.
     """
     if not sys.stderr.isatty():
-        yield lambda done, total, file: None
+        yield lambda progress: None
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
@@ -42,15 +43,18 @@ def reading(total: int) -> Iterator[Progress]:
     begun = time.monotonic()
     started = False
 
-    def progress(done: int, total: int, file: str) -> None:
+    def show(progress: ReadProgress) -> None:
         nonlocal started
         if not started and time.monotonic() - begun > _PATIENCE:
             bar.start()
             started = True
-        bar.update(task, completed=done, total=total, file=plain(os.path.basename(file)))
+        name = plain(os.path.basename(progress.path))
+        if progress.pages:
+            name += f", page {progress.pages_done} of {progress.pages}"
+        bar.update(task, completed=progress.files_done, file=name)
 
     try:
-        yield progress
+        yield show
     finally:
         if started:
             bar.stop()

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from qwen_agentkit import settings
+
 Problem = dict[str, str]
 
 # What a folder contributes: documents that people write, not program text.
@@ -53,7 +55,7 @@ def find_sources(given: Sequence[str]) -> Sources:
     """
     sources = Sources()
     for name in given:
-        if name.startswith(("http://", "https://")):
+        if is_address(name):
             sources.add(name, name)
         elif os.path.isdir(name):
             found = [path for path in _walk(name) if Path(path).suffix.lower() in DOCUMENT_ENDINGS]
@@ -68,9 +70,20 @@ def find_sources(given: Sequence[str]) -> Sources:
     return sources
 
 
+def is_address(name: str) -> bool:
+    """Whether a source is on the web and not on this machine."""
+    return name.startswith(("http://", "https://"))
+
+
 def _walk(folder: str) -> Iterator[str]:
+    # What the framework itself has written is no document of the user's.
+    workspace = os.path.realpath(settings.DEFAULT_WORKSPACE)
     for root, folders, files in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        folders[:] = sorted(
+            name
+            for name in folders
+            if not name.startswith(".") and os.path.realpath(os.path.join(root, name)) != workspace
+        )
         for name in sorted(files):
             if not name.startswith("."):
                 yield os.path.join(root, name)

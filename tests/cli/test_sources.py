@@ -50,6 +50,15 @@ def test_a_link_that_leads_back_up_is_not_followed(tmp_path):
     assert len(find_sources([str(tmp_path / "d")]).files) == 1
 
 
+def test_what_the_framework_wrote_is_not_read_as_a_document(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("QWEN_AGENTKIT_DEFAULT_WORKSPACE", raising=False)
+    monkeypatch.delenv("QWEN_AGENT_DEFAULT_WORKSPACE", raising=False)
+    write(tmp_path / "a.txt")
+    write(tmp_path / "workspace" / "tools" / "b.txt")
+    assert [os.path.basename(file) for file in find_sources(["."]).files] == ["a.txt"]
+
+
 def test_an_address_is_taken_as_it_is():
     assert find_sources(["https://example.org/a.pdf"]).files == ["https://example.org/a.pdf"]
 
