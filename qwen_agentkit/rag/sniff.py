@@ -165,43 +165,33 @@ def _is_binary(head: bytes) -> bool:
     """Bytes that no text has; UTF-16 and UTF-32 text is no binary."""
     if head.startswith((b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")):
         return False
-    zeros = head.count(0)
-    if zeros:
-        return not _looks_like_utf16(head)
     controls = sum(1 for byte in head if byte < 32 and byte not in (7, 8, 9, 10, 11, 12, 13, 26, 27))
-    return controls > 0.02 * len(head)
-
-
-def _looks_like_utf16(head: bytes) -> bool:
-    """UTF-16 without a mark: zeros stand almost only at even, or only at odd places, and what is left is text."""
-    even, odd = head[0::2].count(0), head[1::2].count(0)
-    more, less, half = max(even, odd), min(even, odd), len(head) // 2
-    if half < 2:
+    if 0 not in head and controls <= 0.02 * len(head):
         return False
-    letters = head[1::2] if even > odd else head[0::2]
-    if any(byte < 32 and byte not in (9, 10, 12, 13) for byte in letters.replace(b"\x00", b"")):
-        # Chinese in UTF-16 has any byte there; it is told by decoding.
-        return _decodes_as_utf16(head, "utf-16-be" if even > odd else "utf-16-le")
-    return less <= 0.02 * half and more >= 0.05 * half
+    return not any(_reads_as_utf16(head, encoding) for encoding in ("utf-16-le", "utf-16-be"))
 
 
-def _decodes_as_utf16(head: bytes, encoding: str) -> bool:
+def _reads_as_utf16(head: bytes, encoding: str) -> bool:
+    """UTF-16 without a mark: decoded, nearly all of it is letters, digits, usual signs and spaces of known scripts."""
     try:
         text = head[: len(head) // 2 * 2].decode(encoding)
     except UnicodeDecodeError as error:
-        if error.start < len(head) - 4:
+        if error.start < len(head) - 4:  # a pair may be cut in two where the head ends
             return False
         text = head[: error.start].decode(encoding)
-    usual = sum(
-        1
-        for character in text
-        if character.isalnum()
-        or character.isspace()
-        or 0x20 <= ord(character) < 0x7F
-        or 0x3000 <= ord(character) < 0x3040
-    )
-    common = sum(1 for character in text if ord(character) < 0x250 or 0x3000 <= ord(character) < 0xA000)
-    return usual >= 0.9 * len(text) and common >= 0.95 * len(text)
+    if len(text) < 2 or (len(text) < 8 and any(ord(character) > 0xFF for character in text)):
+        return False
+    usual = sum(1 for character in text if _is_usual(character))
+    return usual >= 0.95 * len(text)
+
+
+def _is_usual(character: str) -> bool:
+    code = ord(character)
+    if code < 0x20:
+        return character in "\t\n\r\f"
+    if code < 0x2000 or 0xAC00 <= code < 0xD7A4 or 0xFF00 <= code < 0xFFF0:
+        return code < 0x7F or character.isalnum() or character.isspace() or code >= 0xFF00
+    return 0x2010 <= code < 0x2070 or (0x3000 <= code < 0xA000 and character.isprintable())
 
 
 def _text_kind(head: bytes, path: Path, ending: str) -> str:

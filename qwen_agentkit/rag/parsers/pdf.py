@@ -203,7 +203,10 @@ class _Reading:
             from qwen_agentkit.rag.parsers.pdf_miner import MinerReader
 
             try:
-                self._miner = MinerReader(self.data, self.options.password)
+                miner = MinerReader(self.data, self.options.password)
+                if miner.page_count != self.page_count:
+                    raise ValueError(f"pdfminer finds {miner.page_count} of {self.page_count} pages")
+                self._miner = miner
             except Exception as error:  # see _asks_for_miner
                 self._miner_problem = type(error).__name__
                 logger.debug("pdfminer cannot open %s: %r", self.out.source, error)

@@ -51,14 +51,13 @@ class MinerReader:
                 raise
             parser = PDFParser(io.BytesIO(data))
             document = PDFDocument(parser, password=password)
-        self._pages = PDFPage.create_pages(document)
-        self._seen: list[Any] = []
+        self._pages: list[Any] = list(PDFPage.create_pages(document))
         self._resources = PDFResourceManager(caching=True)
 
-    def _page(self, index: int) -> Any:
-        while len(self._seen) <= index:
-            self._seen.append(next(self._pages))
-        return self._seen[index]
+    @property
+    def page_count(self) -> int:
+        """Pages that pdfminer finds; a broken one is not counted, so that later indexes mean other pages."""
+        return len(self._pages)
 
     def cjk_fonts(self, index: int) -> frozenset[str]:
         """Fonts of the page that map codes by a predefined CJK character map, or name a CJK collection.
@@ -71,7 +70,7 @@ class MinerReader:
         """
         from pdfminer.pdftypes import dict_value, list_value, resolve1
 
-        fonts = dict_value(dict_value(resolve1(self._page(index).resources) or {}).get("Font") or {})
+        fonts = dict_value(dict_value(resolve1(self._pages[index].resources) or {}).get("Font") or {})
         found: set[str] = set()
         for name, reference in fonts.items():
             font = resolve1(reference)
@@ -102,7 +101,7 @@ class MinerReader:
         from pdfminer.pdfinterp import PDFPageInterpreter
 
         device = _device(self._resources)
-        PDFPageInterpreter(self._resources, device).process_page(self._page(index))
+        PDFPageInterpreter(self._resources, device).process_page(self._pages[index])
         layout = device.get_result()
         left, top = layout.x0, layout.y1
         content = PageContent(index + 1, layout.width, layout.height)

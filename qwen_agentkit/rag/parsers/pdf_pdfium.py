@@ -201,11 +201,40 @@ def _raw_words(text_page: Any, text: str, content: PageContent) -> Iterator[_Raw
         if not loose_box(text_page, start, ctypes.byref(rect)):
             continue
         x0, y0, x1, y1 = rect.left, rect.bottom, rect.right, rect.top
+        quarter = _quarter(char_angle(text_page, start))
         if last > start and loose_box(text_page, last, ctypes.byref(rect)):
+            if quarter in (0, 2) and min(y1, rect.top) - max(y0, rect.bottom) < 0.2 * (y1 - y0):
+                # Single letters one under the other, as in a narrow column, come without a break between.
+                yield from _letters_below(text_page, text, start, last, bold, mono, quarter)
+                continue
             x0, y0 = min(x0, rect.left), min(y0, rect.bottom)
             x1, y1 = max(x1, rect.right), max(y1, rect.top)
-        quarter = _quarter(char_angle(text_page, start))
         yield Word(word, x0, y0, x1, y1, font_size(text_page, start), bold, mono), (x0, y0, x1, y1), quarter, new_line
+
+
+def _letters_below(
+    text_page: Any, text: str, start: int, last: int, bold: bool, mono: bool, quarter: int
+) -> Iterator[_RawWord]:
+    """The characters from `start` to `last`, parted where one is not on the line of the one before."""
+    import pypdfium2.raw as raw
+
+    rect = raw.FS_RECTF()
+    word: Word | None = None
+    for index in range(start, last + 1):
+        if raw.FPDFText_HasUnicodeMapError(text_page, index) == 1:
+            continue
+        if not raw.FPDFText_GetLooseCharBox(text_page, index, ctypes.byref(rect)):
+            continue
+        x0, y0, x1, y1 = rect.left, rect.bottom, rect.right, rect.top
+        if word is not None and min(word.y1, y1) - max(word.y0, y0) > 0.5 * (y1 - y0):
+            word.text += text[index]
+            word.x0, word.y0, word.x1, word.y1 = min(word.x0, x0), min(word.y0, y0), max(word.x1, x1), max(word.y1, y1)
+            continue
+        if word is not None:
+            yield word, (word.x0, word.y0, word.x1, word.y1), quarter, True
+        word = Word(text[index], x0, y0, x1, y1, raw.FPDFText_GetFontSize(text_page, index), bold, mono)
+    if word is not None:
+        yield word, (word.x0, word.y0, word.x1, word.y1), quarter, True
 
 
 def _quarter(radians: float) -> int:
