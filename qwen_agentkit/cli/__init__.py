@@ -15,7 +15,7 @@ def main() -> None:
     try:
         from qwen_agentkit.cli.app import app
 
-        app()
+        app(prog_name="qwen-agentkit")
     except KeyboardInterrupt:
         # Pressed outside of a command, while it was loading.
         sys.exit(130)

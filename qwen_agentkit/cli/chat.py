@@ -26,7 +26,7 @@ Ctrl-C stops an answer and keeps what was said; at the prompt it leaves."""
 
 def chat(
     files: Annotated[
-        list[str] | None, typer.Argument(metavar="[FILES...]", help="Files, folders and addresses.", show_default=False)
+        list[str] | None, typer.Argument(metavar="FILES", help="Files, folders and addresses.", show_default=False)
     ] = None,
     model: Model = None,
     model_server: ModelServer = None,
@@ -41,7 +41,7 @@ def chat(
     \b
     Examples:
       qwen-agentkit chat docs/
-      qwen-agentkit chat --model gpt-4o-mini
+      qwen-agentkit chat --model qwen-max
       printf 'What is the range?\\nAnd in winter?\\n' | qwen-agentkit chat handbook.pdf
 
     \b

@@ -18,15 +18,16 @@ Model = Annotated[
     typer.Option(
         "--model",
         envvar="QWEN_AGENTKIT_MODEL",
-        help="Name of a model, such as qwen-max or gpt-4o-mini. Without one nothing leaves this machine: the answer "
-        "is quoted from the files.",
+        help="Name of a model: of DashScope, such as qwen-max, or one on the server that --model-server names. "
+        "Without one nothing leaves this machine: the answer is quoted from the files.",
     ),
 ]
 ModelServer = Annotated[
     str | None,
     typer.Option(
         "--model-server",
-        help="Address of an OpenAI-compatible server, such as http://localhost:11434/v1; dashscope for DashScope.",
+        help="Address of an OpenAI-compatible server, such as http://localhost:11434/v1 (Ollama) or "
+        "https://api.openai.com/v1.",
     ),
 ]
 ApiKey = Annotated[
