@@ -103,7 +103,7 @@ def query_text(query: str) -> str:
     if not isinstance(held, dict):
         return text
     words: list[str] = []
-    for key in ("keywords_zh", "keywords_en"):
+    for key in ("keywords", "keywords_zh", "keywords_en"):
         values = held.get(key) or []
         words += [str(value) for value in (values if isinstance(values, list) else [values])]
     if isinstance(held.get("text"), str):
