@@ -1,15 +1,14 @@
-"""`doc_parser`: a document as a list of chunks."""
+"""`doc_parser`: a document cut into chunks."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from qwen_agentkit import settings
-from qwen_agentkit.errors import DocParserError
 from qwen_agentkit.tools.base import BaseTool, register_tool
+from qwen_agentkit.tools.documents import SUPPORTED_FILE_TYPES, one_document
 from qwen_agentkit.tools.records import Chunk, Record, record_of_chunks
-from qwen_agentkit.utils.paths import allowed_path
 
 __all__ = ["Chunk", "DocParser", "Record"]
 
@@ -19,14 +18,14 @@ class DocParser(BaseTool):
     """Reads a document and cuts it into chunks.
 
     Args:
-        cfg: `max_ref_token`: a document of at most so many tokens is one chunk. `parser_page_size`: the most
-            tokens of a chunk of a longer one. `path`: folder of the cache, the workspace's by default.
+        cfg: `max_ref_token`: a document of no more tokens stays in one piece; `parser_page_size`: tokens of a chunk
+            otherwise. What was read is kept by content, so neither setting can give another's chunks.
     """
 
-    description = "Reads a document and gives its text in chunks, each with its place."
+    description = f"Reads a document ({', '.join(SUPPORTED_FILE_TYPES)} and others) and gives its text in chunks."
     parameters = {
         "type": "object",
-        "properties": {"url": {"type": "string", "description": "Path or address of the document."}},
+        "properties": {"url": {"type": "string", "description": "Path or http(s) address of the document."}},
         "required": ["url"],
     }
 
@@ -39,46 +38,28 @@ class DocParser(BaseTool):
     def file_access(self) -> bool:
         return True
 
-    def call(self, params: str | dict[str, Any], files: Sequence[str] = (), **kwargs: Any) -> dict[str, Any]:
-        """Reads one document.
+    def call(self, params: str | dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+        """The document as a dict.
 
         Args:
-            params: `url`. One that a model names (params as text) must be a file of the agent or lie under its
-                roots.
-            files: The agent's files.
-            **kwargs: `max_ref_token`, `parser_page_size` in place of the tool's own.
+            params: `url`. In JSON text, which is what a model writes, only files that it may read.
+            **kwargs: `max_ref_token` and `parser_page_size` in place of the tool's own.
 
         Returns:
             `{"url", "title", "raw": [{"content", "token", "metadata": {"source", "title", "chunk_id", ...}}]}`.
 
         Raises:
-            DocParserError: The document cannot be read.
+            DocParserError: It cannot be read.
         """
-        from qwen_agentkit.rag.cache import DocumentCache
-        from qwen_agentkit.rag.library import Library
-
         url = self._verify_json_format_args(params)["url"]
-        path = url
-        if isinstance(params, str) and "://" not in url:
-            path = str(allowed_path(url, files))
-        folder = self.cfg.get("path")
-        library = Library(DocumentCache(folder) if folder else None)
-        size = kwargs.get("parser_page_size", self.parser_page_size)
-        shelf = library.shelf([path], size)
-        for problem in shelf.problems:
-            raise DocParserError(message=f"{url} could not be read: {problem['reason']}")
-        chunks = next(iter(shelf.chunks.values()), [])
-        record = record_of_chunks(url, chunks[0].title if chunks else "", chunks)
-        if sum(chunk.token for chunk in record.raw) <= kwargs.get("max_ref_token", self.max_ref_token):
-            record = _whole(record)
-        return record.to_dict()
+        document = one_document(url, kwargs, named_by_model=isinstance(params, str))
+        max_ref_token = kwargs.get("max_ref_token", self.max_ref_token)
+        page_size = kwargs.get("parser_page_size", self.parser_page_size)
+        text = document.text
+        whole = Chunk(text, {"source": url, "title": document.title, "chunk_id": 0})
+        if whole.token <= max_ref_token:
+            return Record(url, [whole], document.title).to_dict()
+        from qwen_agentkit.rag.chunking import chunk_document
 
-
-def _whole(record: Record) -> Record:
-    """The record with all its chunks as one."""
-    if len(record.raw) < 2:
-        return record
-    first = record.raw[0]
-    metadata = {key: first.metadata[key] for key in ("source", "title", "chunk_id") if key in first.metadata}
-    text = "\n".join(chunk.content for chunk in record.raw)
-    return Record(record.url, [Chunk(text, metadata)], record.title)
+        chunks = chunk_document(document, chunk_tokens=page_size)
+        return record_of_chunks(url, document.title, chunks).to_dict()

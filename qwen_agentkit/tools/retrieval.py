@@ -1,37 +1,58 @@
-"""`retrieval`: the passages of documents that a question asks for."""
+"""`retrieval`: the passages of files that fit a question."""
 
 from __future__ import annotations
 
-import threading
+import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from qwen_agentkit import settings
+from qwen_agentkit.errors import ToolArgumentsError
 from qwen_agentkit.tools.base import BaseTool, register_tool
-from qwen_agentkit.utils.paths import allowed_path
+from qwen_agentkit.tools.documents import SUPPORTED_FILE_TYPES, files_named_by_model, find_sources, load_records
+from qwen_agentkit.tools.registry import TOOL_REGISTRY
+from qwen_agentkit.tools.search_tools.base_search import BaseSearch
 
-if TYPE_CHECKING:
-    from qwen_agentkit.rag.retrieval import Retrieved, Retriever
+
+class Found(list):
+    """What was found, a plain list otherwise.
+
+    Attributes:
+        problems: Files that could not be read, `{"file", "reason"}` each.
+    """
+
+    def __init__(self, entries: Sequence[dict[str, Any]] = (), problems: Sequence[dict[str, str]] = ()) -> None:
+        super().__init__(entries)
+        self.problems: list[dict[str, str]] = list(problems)
 
 
 @register_tool("retrieval")
 class Retrieval(BaseTool):
-    """Finds passages in documents.
+    """Reads files (once) and searches them.
 
     Args:
-        cfg: `max_ref_token` (tokens of all passages together), `parser_page_size` (tokens of one), `rag_searchers`
-            (names of the ways to search).
+        cfg: `max_ref_token`: tokens of all passages together; files of no more tokens are given whole.
+            `parser_page_size`: tokens of a chunk. `rag_searchers`: names of search tools, fused where there are
+            several. The rest goes to the searchers.
+
+    Raises:
+        ValueError: A searcher is not registered.
     """
 
-    description = "Finds the passages of documents that a question asks for, with file and page."
+    description = (
+        "Finds the passages of files that fit a question. Reads " + ", ".join(SUPPORTED_FILE_TYPES) + " and others."
+    )
     parameters = {
         "type": "object",
         "properties": {
-            "query": {"type": "string", "description": "The question, or what to look for."},
+            "query": {
+                "type": "string",
+                "description": "The question, or keywords, in each language that the files may be written in.",
+            },
             "files": {
                 "type": "array",
                 "items": {"type": "string"},
-                "description": "Paths or addresses of the documents.",
+                "description": "Paths or http(s) addresses of the files; without it, all files at hand.",
             },
         },
         "required": ["query"],
@@ -41,58 +62,70 @@ class Retrieval(BaseTool):
         super().__init__(cfg)
         self.max_ref_token: int = self.cfg.get("max_ref_token", settings.DEFAULT_MAX_REF_TOKEN)
         self.parser_page_size: int = self.cfg.get("parser_page_size", settings.DEFAULT_PARSER_PAGE_SIZE)
-        self.rag_searchers: list[str] = self.cfg.get("rag_searchers") or settings.DEFAULT_RAG_SEARCHERS
-        self._lock = threading.Lock()
-        self._retriever: Retriever | None = None
+        self.rag_searchers: list[str] = list(self.cfg.get("rag_searchers") or settings.DEFAULT_RAG_SEARCHERS)
+        unknown = [name for name in self.rag_searchers if name not in TOOL_REGISTRY]
+        if unknown:
+            raise ValueError(f"rag_searchers are names of registered searchers, not {unknown}")
+        searcher_cfg = {**self.cfg, "max_ref_token": self.max_ref_token, "parser_page_size": self.parser_page_size}
+        searcher_cfg.pop("name", None)
+        only_one = len(self.rag_searchers) == 1
+        name = self.rag_searchers[0] if only_one else "hybrid_search"
+        self.search: BaseSearch = TOOL_REGISTRY[name]({**searcher_cfg, "rag_searchers": self.rag_searchers})
 
     @property
     def file_access(self) -> bool:
         return True
 
-    def call(self, params: str | dict[str, Any], files: Sequence[str] = (), **kwargs: Any) -> Retrieved:
-        """Searches documents.
+    def call(self, params: str | dict[str, Any], **kwargs: Any) -> Found:
+        """Searches.
 
         Args:
-            params: `query`, and `files`. Those that a model names (params as text) must be files of the agent or
-                lie under its roots.
-            files: The agent's files; searched when `params` names none.
-            **kwargs: `max_ref_token`, `parser_page_size`, `rag_searchers` in place of the tool's own.
+            params: `query` and `files`. In JSON text, which is what a model writes, only files that it may read.
+            **kwargs: `files`, those of the agent and the conversation, searched when `params` names none;
+                `max_ref_token` and `parser_page_size` in place of the tool's own.
 
         Returns:
-            A list of `{"url", "text": [...], "passages": [...]}`, one a document; `passages` says for each text
-            where it stands. [] without files. Its `problems` names files that could not be read.
+            `[{"url": source, "text": [...], "passages": [{"page", "section", ...}]}]`, one for each file that fits,
+            with `.problems` for the files that could not be read. To a model these are entries too, with `problem`
+            in place of text.
         """
-        from qwen_agentkit.rag.retrieval import Retrieved
-
         arguments = self._verify_json_format_args(params)
-        named = list(arguments.get("files") or [])
+        at_hand = list(kwargs.get("files") or [])
+        files = _file_list(arguments.get("files")) or at_hand
         if isinstance(params, str):
-            named = [name if "://" in name else str(allowed_path(name, files)) for name in named]
-        wanted = named or list(files)
-        if not wanted:
-            return Retrieved()
-        return self._documents().retrieve(
-            arguments["query"],
-            wanted,
-            max_ref_token=kwargs.get("max_ref_token", self.max_ref_token),
-            chunk_tokens=kwargs.get("parser_page_size", self.parser_page_size),
-            searchers=kwargs.get("rag_searchers", self.rag_searchers),
-        )
+            files = files_named_by_model(files, at_hand)
+        sources = find_sources(files)
+        records = load_records(sources, kwargs.get("parser_page_size", self.parser_page_size))
+        budget = kwargs.get("max_ref_token", self.max_ref_token)
+        entries = self.search.call({"query": arguments["query"]}, docs=records, max_ref_token=budget)
+        problems = [problem.to_dict() for problem in sources.problems]
+        if isinstance(params, str):
+            entries = [*entries, *({"url": p["file"], "text": [], "problem": p["reason"]} for p in problems)]
+        return Found(entries, problems)
 
     def prepare(self, files: Sequence[str]) -> list[dict[str, str]]:
-        """Reads and indexes files ahead of a question; returns `{"file", "reason"}` for those that cannot be read."""
-        return self._documents().prepare(files, self.parser_page_size)
+        """Reads files ahead, so that the first question need not wait for them.
 
-    def _documents(self) -> Retriever:
-        with self._lock:
-            if self._retriever is None:
-                from qwen_agentkit.rag.retrieval import Retriever
+        Returns:
+            Those that could not be read, `{"file", "reason"}` each.
+        """
+        sources = find_sources(files)
+        records = load_records(sources, self.parser_page_size)
+        total = sum(chunk.token for record in records for chunk in record.raw)
+        if records and total > self.max_ref_token:
+            self.search.sort_by_scores("", records, max_ref_token=self.max_ref_token)
+        return [problem.to_dict() for problem in sources.problems]
 
-                self._retriever = Retriever()
-            return self._retriever
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Retrieval:
-        return type(self)(self.cfg)
-
-    def __reduce__(self) -> tuple[Any, ...]:  # a copy reads for itself
-        return type(self), (self.cfg,)
+def _file_list(files: Any) -> list[str]:
+    if files is None:
+        return []
+    if isinstance(files, str):
+        try:
+            read = json.loads(files)
+        except ValueError:
+            read = files
+        files = read if isinstance(read, list) else [files]
+    if not isinstance(files, (list, tuple)) or not all(isinstance(file, str) for file in files):
+        raise ToolArgumentsError(f"retrieval: files is a list of paths and addresses, not {files!r}")
+    return [file for file in files if file.strip()]
