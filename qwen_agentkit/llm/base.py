@@ -77,7 +77,7 @@ class BaseChatModel:
         self.cfg: dict[str, Any] = {**copied, **kept}
         self.model = str(self.cfg.get("model") or self.model).strip()
         self.model_type = self.cfg.get("model_type") or self.model_type
-        generate_cfg = self.cfg.get("generate_cfg") or {}
+        generate_cfg = {} if self.cfg.get("generate_cfg") is None else self.cfg["generate_cfg"]
         if not isinstance(generate_cfg, Mapping):
             raise ValueError(f"'generate_cfg' is a dict, not {type(generate_cfg).__name__}")
         self.generate_cfg: dict[str, Any] = dict(generate_cfg)

@@ -220,26 +220,27 @@ def as_json_text(arguments: Any) -> str | None:
 
 def steps_between(snapshots: Iterable[list[Message]]) -> Iterator[list[Message]]:
     """What each list of messages adds to the one before: the form of `delta_stream=True`."""
-    seen: list[tuple[int, int]] = []
+    seen: dict[tuple[str, Any], tuple[int, int]] = {}
     for messages in snapshots:
         step: list[Message] = []
+        counts: dict[str, int] = {}
         for position, message in enumerate(messages):
+            # Not by position: thinking that was held back may still enter before the text.
+            kind = "call" if message.function_call else "thinking" if message.reasoning_content else "text"
+            counts[kind] = counts.get(kind, 0) + 1
+            key = (kind, counts[kind])
             content, thought = message.content, message.reasoning_content or ""
-            length = len(content)
-            before = seen[position] if position < len(seen) else None
+            lengths = (len(content), len(thought))
+            before = seen.get(key)
+            seen[key] = lengths
             if before is None:
-                seen.append((length, len(thought)))
                 step.append(message)
-            elif (length, len(thought)) != before or (position == len(messages) - 1 and message.extra):
-                seen[position] = (length, len(thought))
-                step.append(
-                    message.model_copy(
-                        update={
-                            "content": content[before[0] :],
-                            "reasoning_content": thought[before[1] :] or None,
-                            "function_call": None,
-                        }
-                    )
-                )
+            elif lengths != before or (position == len(messages) - 1 and message.extra):
+                update = {
+                    "content": content[before[0] :],
+                    "reasoning_content": thought[before[1] :] or None,
+                    "function_call": None,
+                }
+                step.append(message.model_copy(update=update))
         if step:
             yield step

@@ -33,7 +33,7 @@ class DashScopeServer(ModelServer):
                 message["reasoning_content"] = answer.reasoning
             if calls:
                 message["tool_calls"] = calls
-            handler.whole(200, json.dumps(event(message, reason, usage)).encode())
+            handler.whole_or_half(answer, json.dumps(event(message, reason, usage)).encode())
             return
         pieces = answer.pieces
         if pieces is None:

@@ -49,7 +49,7 @@ class Seen:
     """One request that came."""
 
     path: str
-    headers: dict
+    headers: object
     body: dict
     connection: int
     at: float
@@ -73,9 +73,7 @@ class ModelServer:
             def do_POST(self):
                 body = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or b"{}")
                 with server.lock:
-                    server.seen.append(
-                        Seen(self.path, dict(self.headers), body, self.client_address[1], time.monotonic())
-                    )
+                    server.seen.append(Seen(self.path, self.headers, body, self.client_address[1], time.monotonic()))
                     answer = server.script.pop(0) if len(server.script) > 1 else server.script[0]
                 if callable(answer):
                     answer = answer(body)
@@ -91,6 +89,19 @@ class ModelServer:
                 self.send_header("Content-Length", str(len(content)))
                 self.end_headers()
                 self.wfile.write(content)
+
+            def whole_or_half(self, answer, content):
+                """A whole answer; half of it and then silence for one that is to hang."""
+                if not answer.hang_after:
+                    self.whole(200, content)
+                    return
+                self.send_response(200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(content)))
+                self.end_headers()
+                self.wfile.write(content[: len(content) // 2])
+                server.released.wait(30)
+                self.cut()
 
             def begin_stream(self):
                 self.send_response(200)

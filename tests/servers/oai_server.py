@@ -35,7 +35,7 @@ class OAIServer(ModelServer):
             content = {**head, "object": "chat.completion", "choices": [choice]}
             if answer.usage:
                 content["usage"] = usage
-            handler.whole(200, json.dumps(content).encode())
+            handler.whole_or_half(answer, json.dumps(content).encode())
             return
         pieces = answer.pieces
         if pieces is None:
