@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+import re
 import unicodedata
 from collections.abc import Callable
 from fractions import Fraction
@@ -22,6 +23,8 @@ MAX_FACTORIAL = 1500
 # Significant digits that are shown of a number that has no exact decimal form.
 DIGITS = 15
 
+# A number with a name right behind it, such as `2pi` or `0x1f`.
+_RUN_ON = re.compile(r"(?<![\w.])\d[\d_.]*(?:[eE][+-]?\d+)?(?![eE]\d)[A-Za-z]+")
 _SIGNS = {"×": "*", "÷": "/", "−": "-", "–": "-", "·": "*", "^": "**", "√": "sqrt", "π": "pi", "∞": "inf"}
 _NAMES: dict[str, Number] = {"pi": math.pi, "e": math.e, "tau": math.tau}
 
@@ -74,6 +77,9 @@ def calculate(expression: str) -> str:
     try:
         if len(text) > MAX_CHARS:
             raise _Refused(f"an expression has at most {MAX_CHARS} characters")
+        run_on = _RUN_ON.search(text)
+        if run_on:
+            raise _Refused(f"{run_on[0]!r} is no number; write a sign of multiplication between number and name")
         tree = ast.parse(text, mode="eval")
         return _shown(_value(tree.body, text, 0))
     except _Refused as error:

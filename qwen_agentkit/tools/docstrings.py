@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 _GOOGLE_HEAD = re.compile(
@@ -120,7 +121,7 @@ def _numpy_entries(lines: list[str]) -> dict[str, str]:
     return _entries(filled, 0, head)
 
 
-def _entries(lines: list[str], margin: int, head) -> dict[str, str]:
+def _entries(lines: list[str], margin: int, head: Callable[[str], tuple[list[str], str] | None]) -> dict[str, str]:
     """Entries that begin at the margin and go on in lines further in."""
     found: dict[str, list[str]] = {}
     current: list[str] | None = None

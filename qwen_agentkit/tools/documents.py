@@ -138,12 +138,12 @@ def read_sources(sources: Sources, keep_images: bool = False) -> Iterator[tuple[
         read[path] = result
     if run is not None:
         run.cancel.raise_if_cancelled()
-    for source, path in sources.paths.items():
-        result = read.get(str(path))
-        if isinstance(result, DocParserError):
-            sources.problems.append(Problem(source, result.message or str(result)))
-        elif result is not None:
-            yield source, _as_of(source, path, result)
+    for source, held in sources.paths.items():
+        outcome = read.get(str(held))
+        if isinstance(outcome, DocParserError):
+            sources.problems.append(Problem(source, outcome.message or str(outcome)))
+        elif outcome is not None:
+            yield source, _as_of(source, held, outcome)
 
 
 def _as_of(source: str, path: Path, document: Document) -> Document:

@@ -58,7 +58,7 @@ class FunctionTool(BaseTool):
         if not callable(function):
             raise ValueError(f"@tool wants a function, not {function!r}")
         self._function = function
-        self._options = {
+        self._options: dict[str, Any] = {
             "name": name,
             "description": description,
             "sequential": sequential,

@@ -61,7 +61,9 @@ class LazyRegistry(dict[str, Any]):
         held = super().get(name)
         if held is None:
             return None
-        return tuple(held) if isinstance(held, _Unloaded) else (held.__module__, held.__qualname__)
+        if isinstance(held, _Unloaded):
+            return held.module, held.attribute
+        return held.__module__, held.__qualname__
 
     def __getitem__(self, name: str) -> Any:
         held = super().__getitem__(name)
@@ -112,10 +114,10 @@ class LazyRegistry(dict[str, Any]):
 
     __copy__ = copy
 
-    def __or__(self, other: Any) -> dict[str, Any]:
+    def __or__(self, other: Any) -> dict[str, Any]:  # type: ignore[override]
         return self.copy() | other
 
-    def __ror__(self, other: Any) -> dict[str, Any]:
+    def __ror__(self, other: Any) -> dict[str, Any]:  # type: ignore[override]
         return other | self.copy()
 
     def __eq__(self, other: object) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import as_completed
+from concurrent.futures import Future, as_completed
 from typing import Any
 
 from qwen_agentkit.utils.daemon_pool import DaemonPool
@@ -39,7 +39,7 @@ def parallel_exec(
     if max_workers is not None and max_workers < 1:
         raise ValueError(f"max_workers is at least 1, not {max_workers}")
     pool = DaemonPool(max_workers or _DEFAULT_WORKERS, name="parallel")
-    futures = []
+    futures: list[Future[Any]] = []
     for kwargs in list_of_kwargs:
         if jitter > 0 and futures:
             time.sleep(jitter * random.random())
