@@ -95,7 +95,7 @@ class GuardedZip:
         self._inflated = 0
         self._packed = 0
         self._names = {info.filename: info for info in package.infolist()}
-        self._folded = {name.casefold(): name for name in self._names}
+        self._folded = {name.replace("\\", "/").casefold(): name for name in self._names}
 
     def names(self) -> list[str]:
         """The members' names, in the order of the package's directory."""

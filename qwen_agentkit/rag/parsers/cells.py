@@ -98,7 +98,7 @@ class RowWriter:
         self.sheet = sheet
         self.rows: list[Sequence[str] | dict[int, str]] = []
         self.first = 0
-        self.cells = 0
+        self._characters = 0
         self._starts: dict[int, list[tuple[int, int, int]]] = {}
         for top, left, bottom, right in merged:
             if (top, left) != (bottom, right):
@@ -130,11 +130,15 @@ class RowWriter:
         if not self.rows:
             self.first = row
         self.rows.append(cells)
-        self.cells += written
+        # One long string that a thousand cells refer to grows when it is written out: stop in time.
+        self._characters += sum(map(len, cells if isinstance(cells, list) else cells.values()))
+        if self._characters > self.builder.limits.text_characters:
+            self.flush()
 
     def flush(self) -> None:
         """Writes the rows since the last blank one; called once more after the last row."""
         rows, self.rows = self.rows, []
+        self._characters = 0
         if not rows:
             return
         numbers = (self.first + 1, self.first + len(rows))

@@ -114,6 +114,7 @@ class _Reader:
         self.numbering = styling.read_numbering(package, self._linked("numbering"))
         self.notes: dict[str, dict[str, Any]] = {}
         self.title: str | None = None
+        self.pictures = 0
 
     def read(self) -> None:
         """Headers and footers, then the body, streamed block by block."""
@@ -127,6 +128,8 @@ class _Reader:
             self.builder.title = self.title
         if not seen and not self.builder.blocks and read_xml(self.package, self.part) is None:
             raise DamagedFile(message=f"the main part of the document ({self.part}) is not readable XML")
+        if self.pictures and not self.builder.blocks:
+            self.builder.warn(f"the document holds {self.pictures} pictures and no text; OCR is needed to read them")
 
     def _linked(self, kind: str) -> str | None:
         return next((link.target for link in self.links.values() if link.kind == kind and not link.external), None)
@@ -209,6 +212,7 @@ class _Reader:
 
     def _hangers(self, found: _Paragraph, depth: int) -> None:
         """What hangs on a paragraph: pictures, text boxes, notes, comments."""
+        self.pictures += len(found.pictures)
         for link, description in found.pictures:
             if description:
                 self.builder.add(CAPTION, f"Image: {description}")

@@ -110,7 +110,7 @@ _ROMAN += ((10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i"))
 
 
 def symbol(element: Any) -> str:
-    """The character of a `w:sym`: a place in a symbol font. Places whose meaning is not known give '�'."""
+    """The character of a `w:sym`, a place in a symbol font; a place whose meaning is not known is taken for a bullet."""
     font = (attribute(element, "font") or "").lower()
     try:
         code = int(attribute(element, "char") or "", 16)
@@ -118,9 +118,9 @@ def symbol(element: Any) -> str:
         return ""
     low = code & 0xFF if 0xF000 <= code <= 0xF0FF else code
     if "wingdings" in font or "webdings" in font:
-        return _WINGDINGS.get(low, "\ufffd")
+        return _WINGDINGS.get(low, "•")
     if "symbol" in font:
-        return _SYMBOL_OTHERS.get(low) or _SYMBOL_GREEK.get(chr(low)) or (chr(low) if low < 0x80 else "\ufffd")
+        return _SYMBOL_OTHERS.get(low) or _SYMBOL_GREEK.get(chr(low)) or (chr(low) if low < 0x80 else "•")
     return chr(low) if low >= 0x20 and not 0xD800 <= low <= 0xDFFF and low < 0x110000 else ""
 
 

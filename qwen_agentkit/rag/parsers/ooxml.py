@@ -108,8 +108,11 @@ def relationships(package: GuardedZip, part: str) -> dict[str, Relationship]:
         package: The open package.
         part: Name of the part; '' for the package itself.
     """
-    folder, name = posixpath.split(part)
-    root = read_xml(package, posixpath.join(folder, "_rels", f"{name}.rels"))
+    folder, name = posixpath.split(part.replace("\\", "/"))
+    try:
+        root = read_xml(package, posixpath.join(folder, "_rels", f"{name}.rels"))
+    except DamagedFile:
+        root = None  # what it linked is looked for in its usual place, or missing
     found: dict[str, Relationship] = {}
     for element in root if root is not None else ():
         key, target = element.get("Id"), element.get("Target")

@@ -117,13 +117,13 @@ class _Calamine:
             return False
         try:
             one = self._workbook.get_sheet_by_name(sheet.name)
-            rows = list(_rows(one))
+            # Counted first and then read again: a sheet held as a list of strings takes far more than its file.
+            found = sum(len(row) - row.count("") for row in one.iter_rows())
         except CalamineError:
             return False
-        _put_back(rows, extent)
-        if sum(len(row) - row.count("") for row in rows) < extent.values:
+        if found + len(extent.changed) < extent.values:
             return False
-        _write(rows, RowWriter(builder, sheet.name, merged=_merged(one)))
+        _write(_put_back(_rows(one), extent), RowWriter(builder, sheet.name, merged=_merged(one)))
         return True
 
     def _open(self) -> None:
@@ -150,13 +150,23 @@ def _merged(sheet: Any) -> list[tuple[int, int, int, int]]:
     return [(top, left, bottom, right) for (top, left), (bottom, right) in sheet.merged_cell_ranges or ()]
 
 
-def _put_back(rows: list[list[str]], extent: Extent) -> None:
-    """Writes the texts that calamine changes (errors, long numbers) into its rows."""
+def _put_back(rows: Iterator[list[str]], extent: Extent) -> Iterator[list[str]]:
+    """Rows with the texts that calamine changes (errors, long numbers) as they are in the file."""
+    changed: dict[int, list[tuple[int, str]]] = {}
     for (row, column), text in extent.changed.items():
-        rows.extend([] for _ in range(len(rows), row + 1))
-        line = rows[row]
-        line.extend([""] * (column + 1 - len(line)))
-        line[column] = text
+        changed.setdefault(row, []).append((column, text))
+    number = -1
+    for number, line in enumerate(rows):
+        for column, text in changed.pop(number, ()):
+            line.extend([""] * (column + 1 - len(line)))
+            line[column] = text
+        yield line
+    for missing in range(number + 1, max(changed, default=0) + 1):
+        line = []
+        for column, text in changed.get(missing, ()):
+            line.extend([""] * (column + 1 - len(line)))
+            line[column] = text
+        yield line
 
 
 def _write(rows: Iterable[list[str]], writer: RowWriter) -> None:

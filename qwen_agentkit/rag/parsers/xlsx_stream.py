@@ -18,7 +18,7 @@ from qwen_agentkit.errors import DamagedFile
 from qwen_agentkit.rag.builder import DocumentBuilder
 from qwen_agentkit.rag.limits import GuardedZip
 from qwen_agentkit.rag.parsers.cells import duration_text, moment_text, number_text
-from qwen_agentkit.rag.parsers.ooxml import attribute, local, main_part, read_xml, relationships
+from qwen_agentkit.rag.parsers.ooxml import Relationship, attribute, local, main_part, read_xml, relationships
 
 MAX_ROWS, MAX_COLUMNS = 1_048_576, 16_384
 
@@ -139,19 +139,27 @@ class StreamedBook:
             name = local(element.tag)
             if name == "sheet":
                 key = next((value for at, value in element.attrib.items() if at.endswith("}id")), "")
-                link = self.links.get(key)
-                title = element.get("name") or f"Sheet {len(self.sheets) + 1}"
+                number = len(self.sheets) + 1
+                link = self.links.get(key) or self._usual_link("worksheet", f"worksheets/sheet{number}.xml")
+                title = element.get("name") or f"Sheet {number}"
                 self.sheets.append(SheetPart(title, link.target if link else None, link.kind if link else "worksheet"))
             elif name == "workbookPr":
                 self.is_1904 = (element.get("date1904") or "").lower() in ("1", "true")
 
-    def _linked(self, kind: str) -> str | None:
-        return next((link.target for link in self.links.values() if link.kind == kind and not link.external), None)
+    def _linked(self, kind: str, usual: str) -> str | None:
+        found = (link for link in self.links.values() if link.kind == kind and not link.external)
+        link = next(found, None) or self._usual_link(kind, usual)
+        return link.target if link is not None else None
+
+    def _usual_link(self, kind: str, name: str) -> Relationship | None:
+        """A part in its usual place, when the workbook's list of links is lost."""
+        found = self.package.find(f"xl/{name}") if not self.links else None
+        return Relationship(kind, found, False) if found is not None else None
 
     @cached_property
     def strings(self) -> list[str]:
         """The shared strings, phonetic readings left out."""
-        part = self._linked("sharedStrings")
+        part = self._linked("sharedStrings", "sharedStrings.xml")
         strings: list[str] = []
         if part is None:
             return strings
@@ -162,7 +170,7 @@ class StreamedBook:
     @cached_property
     def date_styles(self) -> dict[int, str]:
         """Cell formats that show dates, with their number format (`h` only, say)."""
-        part = self._linked("styles")
+        part = self._linked("styles", "styles.xml")
         root = read_xml(self.package, part) if part else None
         custom: dict[str, str] = {}
         found: dict[int, str] = {}
