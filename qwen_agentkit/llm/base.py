@@ -60,6 +60,12 @@ class BaseChatModel:
         address: Where the service is, None where that says nothing.
     """
 
+    cfg: dict[str, Any]
+    generate_cfg: dict[str, Any]
+    cache_dir: str | None
+    _fallback_cfgs: Sequence[BaseChatModel | Mapping[str, Any]]
+    _fallbacks: Pool[list[BaseChatModel]]
+
     model: str = ""
     model_type: str = ""
     max_retries: int = 0
@@ -69,24 +75,33 @@ class BaseChatModel:
     # Whether the service takes a JSON schema for the answer.
     native_json: bool = False
 
+    def __new__(cls, *args: Any, **kwargs: Any) -> BaseChatModel:
+        # What a class that forgets super().__init__ needs all the same.
+        model = super().__new__(cls)
+        model.cfg = {}
+        model.generate_cfg = {}
+        model.cache_dir = None
+        model._fallback_cfgs = []
+        model._fallbacks = Pool()
+        return model
+
     def __init__(self, cfg: Mapping[str, Any] | None = None) -> None:
         if cfg is not None and not isinstance(cfg, Mapping):
             raise ValueError(f"The configuration of a model is a dict, not {type(cfg).__name__}")
         kept = {key: cfg[key] for key in ("http_client", "fallback", "compaction", "profile") if cfg and key in cfg}
         copied = copy.deepcopy({key: value for key, value in (cfg or {}).items() if key not in kept})
-        self.cfg: dict[str, Any] = {**copied, **kept}
+        self.cfg = {**copied, **kept}
         self.model = str(self.cfg.get("model") or self.model).strip()
         self.model_type = self.cfg.get("model_type") or self.model_type
         generate_cfg = {} if self.cfg.get("generate_cfg") is None else self.cfg["generate_cfg"]
         if not isinstance(generate_cfg, Mapping):
             raise ValueError(f"'generate_cfg' is a dict, not {type(generate_cfg).__name__}")
-        self.generate_cfg: dict[str, Any] = dict(generate_cfg)
-        self.cache_dir: str | None = self.cfg.get("cache_dir") or self.generate_cfg.pop("cache_dir", None)
+        self.generate_cfg = dict(generate_cfg)
+        self.cache_dir = self.cfg.get("cache_dir") or self.generate_cfg.pop("cache_dir", None)
         self.max_retries = self.generate_cfg.pop("max_retries", 0)
         self._fallback_cfgs = self.cfg.get("fallback") or []
         if not isinstance(self._fallback_cfgs, (list, tuple)):
             raise ValueError("'fallback' is a list of configurations or models")
-        self._fallbacks: Pool[list[BaseChatModel]] = Pool()
         if self.cfg.get("rate_limits"):
             check_rate_limits(self.cfg["rate_limits"])
         if self.cfg.get("compaction"):
@@ -148,12 +163,13 @@ class BaseChatModel:
             form=output_form(response_format) if response_format is not None else None,
         )
         snapshots = answer(self, ask)
-        if type(self)._postprocess_messages is not BaseChatModel._postprocess_messages:
-            merged = merge_generate_cfgs(self.generate_cfg, asked)
-            snapshots = (self._postprocess_messages(one, bool(offered), merged) for one in snapshots)
+        merged = merge_generate_cfgs(self.generate_cfg, asked)
         if not stream:
             *_, last = snapshots
+            last = self._postprocess_messages(last, bool(offered), merged)
             return [message.model_dump() for message in last] if as_dicts else last
+        if _overrides(self, "_postprocess_messages"):
+            snapshots = (self._postprocess_messages(one, bool(offered), merged) for one in snapshots)
         if delta_stream:
             snapshots = steps_between(snapshots)
         return _dicts(snapshots) if as_dicts else snapshots

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -57,7 +58,7 @@ def test_a_stream_grows_and_its_lists_never_change():
     kept = list(ScriptedChatModel([reply("hello world", reasoning="hmm")], chunk_size=2).chat([Message("user", "x")]))
     frozen = [str(one) for one in kept]
     texts = ["".join(m.content for m in one) for one in kept]
-    assert all(later.startswith(earlier) for earlier, later in zip(texts, texts[1:], strict=False))
+    assert all(later.startswith(earlier) for earlier, later in pairwise(texts))
     assert texts[-1] == "hello world"
     assert [str(one) for one in kept] == frozen
     assert len({id(one) for one in kept}) == len(kept)

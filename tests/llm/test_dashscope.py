@@ -3,6 +3,7 @@
 import base64
 import threading
 import time
+from itertools import pairwise
 
 import pytest
 
@@ -161,7 +162,7 @@ def test_a_stream_cut_anywhere_is_gone_on_with(dashscope_server, place):
     dashscope_server.script = [answer]
     texts = [one[-1]["content"] for one in model_for(dashscope_server, generate_cfg={"max_retries": 1}).chat(HI)]
     assert texts[-1] == "abcdefgh"
-    assert all(later.startswith(earlier) for earlier, later in zip(texts, texts[1:], strict=False))
+    assert all(later.startswith(earlier) for earlier, later in pairwise(texts))
 
 
 @pytest.mark.parametrize("stream", [True, False])
