@@ -18,10 +18,14 @@ TOOL_REGISTRY = LazyRegistry(
         "image_search": f"{_HERE}.image_search:ImageSearch",
         "image_zoom_in_tool": f"{_HERE}.image_zoom_in_tool:ImageZoomInToolQwen3VL",
         "keyword_search": f"{_HERE}.search_tools.keyword_search:KeywordSearch",
+        "list_files": f"{_HERE}.list_files:ListFiles",
+        "read_file": f"{_HERE}.read_file:ReadFile",
         "retrieval": f"{_HERE}.retrieval:Retrieval",
         "simple_doc_parser": f"{_HERE}.simple_doc_parser:SimpleDocParser",
         "storage": f"{_HERE}.storage:Storage",
         "vector_search": f"{_HERE}.search_tools.vector_search:VectorSearch",
+        "web_extractor": f"{_HERE}.web_extractor:WebExtractor",
         "web_search": f"{_HERE}.web_search:WebSearch",
+        "write_file": f"{_HERE}.write_file:WriteFile",
     }
 )

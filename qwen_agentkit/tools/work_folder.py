@@ -1,0 +1,46 @@
+"""What the file tools share: one folder that they never leave."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from qwen_agentkit import settings
+from qwen_agentkit.errors import ToolArgumentsError
+from qwen_agentkit.tools.base import BaseTool
+
+
+class WorkFolderTool(BaseTool):
+    """A tool that works in one folder.
+
+    Args:
+        cfg: `work_dir`, the folder; the default is `tools/files` in the workspace, one for all file tools.
+    """
+
+    def __init__(self, cfg: Mapping[str, Any] | None = None) -> None:
+        super().__init__(cfg)
+        default = os.path.join(settings.DEFAULT_WORKSPACE, "tools", "files")
+        self.work_dir: str = os.fspath(self.cfg.get("work_dir", default))
+
+    def place(self, path: str) -> Path:
+        """The real path of what a model named, links resolved.
+
+        Args:
+            path: Relative to the work folder, or absolute inside it.
+
+        Raises:
+            ToolArgumentsError: It lies outside; one line for the model.
+        """
+        if "\x00" in path:
+            raise ToolArgumentsError(f"{self.name}: a path holds no zero byte")
+        root = Path(os.path.realpath(self.work_dir))
+        real = Path(os.path.realpath(root / (path.strip() or ".")))
+        if real != root and root not in real.parents:
+            raise ToolArgumentsError(f"{self.name}: {path!r} lies outside of the work folder; paths are relative to it")
+        return real
+
+    def shown(self, real: Path) -> str:
+        """A path as the model is to see it, relative to the work folder."""
+        return real.relative_to(os.path.realpath(self.work_dir)).as_posix()

@@ -1,0 +1,106 @@
+import json
+import os
+
+import pytest
+
+from qwen_agentkit import settings
+from qwen_agentkit.errors import ToolArgumentsError
+from qwen_agentkit.tools import ListFiles, ReadFile, WriteFile
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "work" / "deep").mkdir(parents=True)
+    (tmp_path / "work" / "a.txt").write_text("one\ntwo\nthree\n")
+    (tmp_path / "work" / "deep" / "b.txt").write_text("x")
+    (tmp_path / "secret.txt").write_text("secret")
+    return {"work_dir": str(tmp_path / "work")}
+
+
+def test_files_are_listed_read_and_written(folder):
+    assert ListFiles(folder).call("{}") == "a.txt  14\ndeep/"
+    assert "deep/b.txt  1" in ListFiles(folder).call({"recursive": True})
+    assert ReadFile(folder).call({"path": "a.txt"}) == "one\ntwo\nthree"
+    assert WriteFile(folder).call({"path": "new/c.txt", "content": "é"}) == "Wrote new/c.txt, 2 bytes."
+    assert ReadFile(folder).call({"path": "new/c.txt"}) == "é"
+
+
+@pytest.mark.parametrize("path", ["../secret.txt", "/etc/passwd", "deep/../../secret.txt", "link", "a\x00b"])
+def test_no_tool_leaves_the_work_folder(folder, tmp_path, path):
+    os.symlink(tmp_path / "secret.txt", tmp_path / "work" / "link")
+    for tool, arguments in (
+        (ReadFile(folder), {"path": path}),
+        (ListFiles(folder), {"path": path}),
+        (WriteFile(folder), {"path": path, "content": "x", "mode": "overwrite"}),
+    ):
+        with pytest.raises(ToolArgumentsError) as caught:
+            tool.call(json.dumps(arguments))
+        assert "\n" not in str(caught.value)
+    assert (tmp_path / "secret.txt").read_text() == "secret"
+
+
+def test_a_file_is_replaced_only_when_that_is_said(folder):
+    tool = WriteFile(folder)
+    with pytest.raises(ToolArgumentsError, match="exists"):
+        tool.call({"path": "a.txt", "content": "new"})
+    tool.call({"path": "a.txt", "content": "four\n", "mode": "append"})
+    assert ReadFile(folder).call({"path": "a.txt"}).endswith("three\nfour")
+    tool.call({"path": "a.txt", "content": "new", "mode": "overwrite"})
+    assert ReadFile(folder).call({"path": "a.txt"}) == "new"
+    assert tool.side_effects
+
+
+def test_arguments_that_were_cut_off_write_nothing(folder):
+    with pytest.raises(ToolArgumentsError, match="end in the middle"):
+        WriteFile(folder).call('{"path": "half.txt", "content": "half of')
+    assert "half.txt" not in ListFiles(folder).call({})
+
+
+def test_a_long_file_is_read_page_by_page(folder, tmp_path):
+    lines = [f"line {n} " + "x" * 30 for n in range(5000)]
+    (tmp_path / "work" / "long.txt").write_text("\n".join(lines))
+    whole: list[str] = []
+    offset = 0
+    while True:
+        page = ReadFile(folder).call({"path": "long.txt", "offset": offset, "limit": 2000}).split("\n")
+        if not page[-1].startswith("[lines"):
+            whole += page
+            break
+        whole += page[:-1]
+        offset = int(page[-1].rpartition("=")[2].rstrip("]"))
+    assert whole == lines
+    assert "has 5000 lines" in ReadFile(folder).call({"path": "long.txt", "offset": 9000})
+
+
+def test_one_endless_line_and_binaries_are_bounded(folder, tmp_path):
+    (tmp_path / "work" / "line.txt").write_text("y" * 1_000_000)
+    assert len(ReadFile(folder).call({"path": "line.txt"})) < 5000
+    (tmp_path / "work" / "b.bin").write_bytes(b"\x00\x01")
+    with pytest.raises(ToolArgumentsError, match="no text"):
+        ReadFile(folder).call({"path": "b.bin"})
+    with pytest.raises(ToolArgumentsError, match="no file"):
+        ReadFile(folder).call({"path": "none.txt"})
+    (tmp_path / "work" / "empty.txt").touch()
+    assert "empty" in ReadFile(folder).call({"path": "empty.txt"})
+
+
+def test_writing_is_bounded(folder):
+    with pytest.raises(ToolArgumentsError, match="at most"):
+        WriteFile(folder).call({"path": "big.txt", "content": "x" * 10_000_001})
+    with pytest.raises(ToolArgumentsError, match="full"):
+        WriteFile({**folder, "max_folder_bytes": 20}).call({"path": "b.txt", "content": "x" * 20})
+
+
+def test_many_files_are_not_all_listed(folder, tmp_path):
+    for n in range(600):
+        (tmp_path / "work" / f"f{n:03}").touch()
+    listed = ListFiles(folder).call({}).split("\n")
+    assert len(listed) == 501
+    assert listed[-1].startswith("[102 more")
+
+
+def test_the_folder_need_not_exist(tmp_path, monkeypatch):
+    monkeypatch.setitem(vars(settings), "DEFAULT_WORKSPACE", str(tmp_path / "ws"))
+    assert ListFiles().call({}) == "(empty)"
+    WriteFile().call({"path": "a.txt", "content": "x"})
+    assert ListFiles().call({}) == "a.txt  1"
