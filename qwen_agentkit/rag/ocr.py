@@ -30,8 +30,12 @@ def recognise(picture: bytes, how: str | bool | Callable[[bytes], str]) -> str:
     return str(function(picture) or "")
 
 
-def check_ocr(how: Any) -> None:
+def check_ocr(how: Any, load: bool = True) -> None:
     """Refuses what `recognise` could not use.
+
+    Args:
+        how: As for `recognise`, or False.
+        load: A function given by its name is looked for; else only the form of the name is checked.
 
     Raises:
         ValueError: `how` is neither a bool nor a known name nor a function.
@@ -40,13 +44,15 @@ def check_ocr(how: Any) -> None:
         return
     if not isinstance(how, str):
         raise ValueError(f"ocr is True, 'rapidocr', 'package.module:function' or a function; given {how!r}.")
-    _named_function(how)
+    module, _, attribute = how.partition(":")
+    if not module or not attribute:
+        raise ValueError(f"ocr={how!r} names no function; wanted 'package.module:function'.")
+    if load:
+        _named_function(how)
 
 
 def _named_function(name: str) -> Any:
     module, _, attribute = name.partition(":")
-    if not module or not attribute:
-        raise ValueError(f"ocr={name!r} names no function; wanted 'package.module:function'.")
     try:
         return getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError) as error:

@@ -31,6 +31,7 @@ Result = Document | DocParserError
 # Seconds in which a new worker must report that it is ready.
 START_SECONDS = 60.0
 _POLL_SECONDS = 0.1
+_JOIN_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,7 @@ def read_documents(
         raise ValueError(f"engine is one of auto, pdfium, pdfminer; given {engine!r}.")
     if callable(ocr):
         raise ValueError("A function cannot be sent to a worker process; give ocr as 'package.module:function'.")
-    check_ocr(ocr)
+    check_ocr(ocr, load=False)
     for name, value in (("seconds", seconds), ("memory", memory), ("workers", workers)):
         if value is not None and value <= 0:
             raise ValueError(f"{name} is above 0 or None; given {value!r}.")
@@ -177,9 +178,13 @@ class _Job:
             yield path, result
         for path in todo:
             self.waiting.put(path)
-        for _ in range(min(count, len(todo))):
-            threading.Thread(target=self._serve, name="qwen_agentkit-reading", daemon=True).start()
+        threads = [
+            threading.Thread(target=self._serve, name="qwen_agentkit-reading", daemon=True)
+            for _ in range(min(count, len(todo)))
+        ]
         try:
+            for thread in threads:
+                thread.start()
             while done < total:
                 if cancelled is not None and cancelled():
                     return
@@ -197,6 +202,9 @@ class _Job:
                 yield path, event
         finally:
             self._stop()
+            for thread in threads:  # their workers are back in the pool before the next call asks for one
+                if thread.ident is not None:
+                    thread.join(timeout=_JOIN_SECONDS)
 
     def _stop(self) -> None:
         """Nothing more is begun, and what is being read is given up."""
@@ -273,11 +281,11 @@ class _Worker:
 
     def __init__(self, memory: int) -> None:
         self.memory = memory
+        # The worker imports from where this program does, but never from the current folder (-P): a file lying
+        # beside the documents is no module.
         package_root = str(Path(__file__).resolve().parents[2])
-        environment = dict(os.environ)
-        others = [part for part in environment.get("PYTHONPATH", "").split(os.pathsep) if part]
-        environment["PYTHONPATH"] = os.pathsep.join([package_root, *others])
-        # -P keeps the current folder off the path: a file lying beside the documents is no module of the worker.
+        places = [package_root, *(place for place in sys.path if place and os.path.isabs(place))]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(dict.fromkeys(places))}
         self.process = subprocess.Popen(
             [sys.executable, "-P", "-X", "utf8", "-m", "qwen_agentkit.rag.worker", str(memory)],
             stdin=subprocess.PIPE,
