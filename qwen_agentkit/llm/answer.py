@@ -265,7 +265,7 @@ def _prepared(
     name = options.fncall_prompt_type or "nous"
     dialect = get_dialect(name)
     continues = is_beginning(prepared) and (bool(begun) or not functions or (dialect.results_in_reply and not native))
-    if continues and not model.takes_beginnings(options):
+    if continues and not (model.takes_beginnings(options) or model.overrides("_continue_assistant_response")):
         prepared, continues = begin_in_prompt(prepared), False
     stop = list(options.stop)
     if functions and not native:

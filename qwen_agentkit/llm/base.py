@@ -237,7 +237,11 @@ class BaseChatModel:
 
     def takes_beginnings(self, options: GenerateOptions) -> bool:
         """Whether a request may end in the beginning of the answer, which the service then goes on from."""
-        return _overrides(self, "_continue_assistant_response")
+        return False
+
+    def overrides(self, hook: str) -> bool:
+        """Whether the model's class has a hook of its own in place of the one here."""
+        return _overrides(self, hook)
 
     def fallbacks(self) -> list[BaseChatModel]:
         """The models of the configuration's `fallback`, made at first use."""
