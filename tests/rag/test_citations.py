@@ -1,0 +1,74 @@
+"""What an answer rests on."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qwen_agentkit.rag.citations import ground
+from qwen_agentkit.utils.knowledge import Passage
+
+PASSAGES = [
+    Passage(1, "a.pdf", "The pump weighs 12 kg. It runs quietly.", page=2, page_end=2, start=100, end=139),
+    Passage(2, "b.pdf", "The motor is guaranteed for\n27 months from the date of purchase.", page=7, start=0, end=64),
+    Passage(3, "c.pdf", "电机自购买之日起保修27个月。水泵保修12个月。", page=3, start=10, end=34),
+]
+
+
+def test_a_mark_becomes_a_citation_with_the_sentence_it_rests_on():
+    grounding = ground("The guarantee of the motor is 27 months from purchase. [2]", PASSAGES)
+    (citation,) = grounding.citations
+    assert (citation["n"], citation["source"], citation["page"]) == (2, "b.pdf", 7)
+    assert citation["quote"] == PASSAGES[1].text and citation["start"] == 0
+    assert grounding.answered and grounding.unsupported == []
+
+
+def test_a_quote_is_matched_over_line_breaks_and_its_offsets_are_those_of_the_document():
+    grounding = ground(
+        "It says: guaranteed for 27 months from the date of purchase [2]. The pump weighs 12 kg [1].", PASSAGES
+    )
+    by_number = {citation["n"]: citation for citation in grounding.citations}
+    assert by_number[1]["quote"] == "The pump weighs 12 kg" and by_number[1]["start"] == 100
+    assert by_number[1]["end"] == 121
+
+
+def test_chinese_answers_are_matched():
+    grounding = ground("电机的保修期是27个月[3]。", PASSAGES)
+    assert grounding.citations[0]["quote"].startswith("电机自购买之日起保修27个月") and grounding.answered
+
+
+def test_marks_of_every_form_are_read():
+    for text in (
+        "It runs quietly [1][2].",
+        "It runs quietly [1, 2].",
+        "It runs quietly【1】【2】",
+        "It runs quietly. [^1] [2]",
+    ):
+        assert [citation["n"] for citation in ground(text, PASSAGES).citations] == [1, 2], text
+    assert ground("See [1](https://example.org) for more on it.", PASSAGES).citations == []
+
+
+def test_a_number_that_is_not_there_cites_nothing():
+    assert ground("It runs quietly [9].", PASSAGES).citations == []
+
+
+def test_what_no_passage_bears_out_is_listed_with_its_place():
+    answer = "The pump weighs 12 kg [1]. Its colour is a deep ocean blue with silver stripes."
+    grounding = ground(answer, PASSAGES)
+    (missing,) = grounding.unsupported
+    assert answer[missing["start"] : missing["end"]].strip().startswith("Its colour") and missing["support"] < 0.5
+    assert grounding.answered
+
+
+def test_a_figure_that_stands_nowhere_is_not_supported():
+    assert ground("The pump weighs 19 kg and it runs quietly [1].", PASSAGES).unsupported
+
+
+def test_an_answer_that_rests_on_nothing_is_no_answer():
+    assert ground("I am sorry, nothing is said about the delivery address there.", PASSAGES).answered is False
+
+
+@given(st.text(max_size=80), st.lists(st.text(max_size=40), max_size=3))
+def test_any_answer_and_any_passages_are_borne(answer, texts):
+    passages = [Passage(n, "s", text, start=0, end=len(text)) for n, text in enumerate(texts, 1)]
+    grounding = ground(answer, passages)
+    for citation in grounding.citations:
+        assert 1 <= citation["n"] <= len(passages) and 0.0 <= citation["score"] <= 1.0
