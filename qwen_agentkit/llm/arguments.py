@@ -18,6 +18,9 @@ from qwen_agentkit.llm.json_scan import JsonScanner
 
 # The json5 parser is slow (it is quadratic in places); longer texts go to the next step at once.
 _JSON5_LIMIT = 20_000
+# Letters and digits that a repair may drop (a key that was begun, say); more, and it is no repair.
+_MAY_LOSE = 24
+_UNICODE_ESCAPE = re.compile(r"\\u[0-9a-fA-F]{4}")
 _EMPTY = frozenset({"", "null", "none", "undefined"})
 _FENCE = re.compile(r"\A\s*(`{3,}|~{3,})[^\n`{\[]*\n?(.*?)\s*(?:\1`*\s*)?\Z", re.DOTALL)
 _OPENING = re.compile(r"[{\[]")
@@ -305,7 +308,15 @@ def _repair(text: str) -> Any:
     wanted = dict if text.lstrip().startswith("{") else list
     if not isinstance(value, wanted) or (not value and re.search(r"\w", text)):
         raise ValueError("nothing could be repaired")
+    had, has = _signs(text), _signs(dump_json(value))
+    if had - has > max(_MAY_LOSE, had // 10):
+        raise ValueError("the repair would lose a part")
     return value
+
+
+def _signs(text: str) -> int:
+    """Letters and digits, a ``\\u`` escape being one."""
+    return sum(map(str.isalnum, _UNICODE_ESCAPE.sub("x", text)))
 
 
 def _without_nan(value: Any) -> Any:

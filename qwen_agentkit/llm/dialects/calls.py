@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from qwen_agentkit.llm.arguments import ReadJson, dump_json, read_json, repair_arguments
+from qwen_agentkit.llm.dialects.marks import FUNCTION_OPEN
 from qwen_agentkit.llm.json_scan import value_end
 
 NAME_KEYS = ("name", "tool", "tool_name", "function_name", "function")
@@ -27,7 +28,6 @@ _NAME = re.compile(r"[\w.:/-]{1,128}\Z")
 _WHOLE_NAME = re.compile(r"""["']?(?:name|tool|tool_name|function_name|function)["']?\s*:\s*(["'])[^"']+\1""")
 _NO_TOOL = frozenset({"none", "null", "n/a", "na", "no", "nothing", "finish", "final"})
 
-_FUNCTION_OPEN = re.compile(r"<function(?:=|\s+name\s*=)\s*[\"']?([^\"'>\n]*)[\"']?\s*>?")
 _PARAMETER_OPEN = re.compile(r"<parameter(?:=|\s+name\s*=)\s*[\"']?([^\"'>\n]+)[\"']?\s*>")
 _PARAMETER_END = re.compile(r"</parameter>(?=\s*(?:<parameter[= ]|</function>|</tool_call>|\Z))")
 _PARAMETER_NEXT = re.compile(r"\n\s*(?=<parameter[= ]|</function>\s*(?:</tool_call>|\Z))")
@@ -182,8 +182,8 @@ def calls_from_xml(text: str, names: ToolNames, *, cut: bool = False) -> list[Pa
     Values are text; they become what the tool's schema says. One newline after the opening tag and one before the
     closing tag belong to the form, not to the value.
     """
-    opened = _FUNCTION_OPEN.match(text)
-    if opened is None or not opened[1].strip() or (cut and not opened[0].endswith(">")):
+    opened = FUNCTION_OPEN.match(text)
+    if opened is None or not opened[1].strip():
         return None
     name = opened[1].strip()
     known = names.resolve(name) or name
@@ -217,6 +217,8 @@ def calls_from_xml(text: str, names: ToolNames, *, cut: bool = False) -> list[Pa
             read = repair_arguments(held)
             if read.error is None:
                 return [ParsedCall(name, read.arguments_json, "JSON in the XML form", cut)]
+        if cut and (names.resolve(name) is None or held):
+            return None  # a tag that is only named
     return [ParsedCall(name, dump_json(arguments), repaired, cut)]
 
 
@@ -305,10 +307,10 @@ def calls_from_tag(text: str, names: ToolNames, *, cut: bool = False) -> list[Pa
             calls.extend(calls_from_xml(piece, names, cut=cut and piece is pieces[-1]) or [])
         return calls or None
     if text[:1] in ("{", "["):
-        return _calls_from_json_run(text, names, cut)
+        return calls_from_json_run(text, names, cut)
     fenced = re.match(r"```[\w-]*\s*(?=[{\[])", text)
     if fenced is not None:
-        return _calls_from_json_run(text[fenced.end() :].removesuffix("```"), names, cut)
+        return calls_from_json_run(text[fenced.end() :].removesuffix("```"), names, cut)
     name = re.match(r"([\w.:/-]+)\s*(?=<arg_key>|\Z)", text)
     if name is not None and (names.resolve(name[1]) is not None or "<arg_key>" in text):
         known = names.resolve(name[1]) or name[1]
@@ -319,7 +321,8 @@ def calls_from_tag(text: str, names: ToolNames, *, cut: bool = False) -> list[Pa
     return None
 
 
-def _calls_from_json_run(text: str, names: ToolNames, cut: bool) -> list[ParsedCall] | None:
+def calls_from_json_run(text: str, names: ToolNames, cut: bool) -> list[ParsedCall] | None:
+    """Reads JSON values one after the other, each a call or a list of calls; brackets too many are passed over."""
     calls: list[ParsedCall] = []
     while text[:1] in ("{", "["):
         end = value_end(text, 0)

@@ -52,6 +52,7 @@ NO_ENDS = Tokens()
 CODE_END = Tokens("</code>")
 XML = Tokens("<parameter=", "<parameter name", "</function>", "</tool_call>")
 
+FUNCTION_OPEN = re.compile(r"<function(?:=|\s+name\s*=)\s*[\"']?([^\"'>\n]*)[\"']?\s*>")
 FENCE_HEAD = re.compile(r"```+[ \t]*[\w+-]*[ \t]*\r?\n?\s*")
 FENCE_PART = re.compile(r"`{3,}[ \t]*[\w+-]{0,20}[ \t]*\r?\n?\s*\Z")
 QWEN_HEAD = re.compile(r"✿FUNCTION✿\s*[:：]?\s*([^\n✿{]*?)\s*(?:✿ARGS✿\s*+[:：]?+\s*+|(?=\{))(?=\S)")

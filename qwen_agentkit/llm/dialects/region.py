@@ -15,11 +15,11 @@ from qwen_agentkit.llm.dialects.calls import (
     ParsedCall,
     ToolNames,
     call_from_parts,
-    calls_from_json,
+    calls_from_json_run,
     calls_from_tag,
     settle_name,
 )
-from qwen_agentkit.llm.dialects.marks import CODE_END, FENCE_HEAD, FENCE_PART, MAX_NAME, XML, Tokens
+from qwen_agentkit.llm.dialects.marks import CODE_END, FENCE_HEAD, FENCE_PART, FUNCTION_OPEN, MAX_NAME, XML, Tokens
 from qwen_agentkit.llm.json_scan import JsonScanner
 
 # How many possible ends of one call are tried when none proved to be the end.
@@ -31,6 +31,8 @@ _ENDS_VALUE = re.compile(r"[}\]][}\]\s]*\Z")
 _ENDS_VALUE_AND_LINE = re.compile(r"[}\]][}\]\s]*\n\s*\Z")
 _FIRST_KEY = re.compile(r"\s*(?:\[\s*)?(\{)?\s*(?:([\"']?)([A-Za-z_]*)(\2\s*:)?)?")
 _STRING_VALUE = re.compile(r"\s*([\"'])([^\"']*)(\1)?")
+_IN_FUNCTION = ("<parameter=", "<parameter name", "</function>", "</tool_call>", "{")
+_CLOSED_PARAMETER = re.compile(r"</parameter>(?=[ \t]*\n\s*[^<\s])")
 _TAG_NAME = re.compile(r"([\w.:/-]{1,128})\s*(?=<arg_key>|</tool_call>)")
 _TAG_NAME_PART = re.compile(r"[\w.:/-]{0,128}\s*(?:<[\w/]{0,12})?\Z")
 
@@ -93,7 +95,7 @@ class Region:
 
     def begin(self, form: str) -> Region:
         """Begins with a body of that form ("json", "raw" or "xml") instead of finding out."""
-        self._state = {"json": self._in_json, "raw": self._in_raw, "xml": self._in_xml}[form]
+        self._state = {"json": self._in_json, "raw": self._in_raw, "xml": self._xml_head}[form]
         return self
 
     def step(self, final: bool) -> bool:
@@ -146,7 +148,7 @@ class Region:
             self._state = self._in_json
             return True
         if rest.startswith("<function"):
-            self._state = self._in_xml
+            self._state = self._xml_head
             return True
         fence = FENCE_HEAD.match(rest)
         if fence is not None and rest[fence.end() : fence.end() + 1] in ("{", "["):
@@ -260,8 +262,7 @@ class Region:
                 return True
             if rest.startswith(("<function=", "<function name")):
                 self._take(space)
-                self._has_parameter = False
-                self._state = self._in_xml
+                self._state = self._xml_head
                 return True
             waits = (closing, "<code>", "<function=", "<function name", "```")
         if not final and any(token.startswith(rest) for token in waits):
@@ -301,15 +302,35 @@ class Region:
         self._state = self._after_value
         return True
 
+    def _xml_head(self, final: bool) -> bool:
+        """At ``<function=name>``: what follows tells a call from a tag that is only named in a sentence."""
+        tail = self.tail
+        opened = FUNCTION_OPEN.match(tail)
+        if opened is None:
+            waiting = not final and len(tail) < MAX_NAME and "\n" not in tail and ">" not in tail
+            return False if waiting else self._no_function()
+        rest = tail[opened.end() :].lstrip()
+        if not final and (not rest or any(token.startswith(rest) for token in _IN_FUNCTION)):
+            return False
+        if rest and not rest.startswith(_IN_FUNCTION):
+            return self._no_function()
+        self._is_xml = True
+        self._has_parameter = False
+        self._take(opened.end())
+        self._state = self._in_xml
+        return True
+
+    def _no_function(self) -> bool:
+        """No call begins here; one that ended before, inside the same tag, stands."""
+        return self._over(True) if self._is_xml else self._refuse()
+
     def _in_xml(self, final: bool) -> bool:
         """Inside ``<function=...>``: until a closing tag that is no part of a value."""
-        self._is_xml = True
         tail = self.tail
         found = XML.search(tail)
         if found is None:
             self._take(len(tail) - (0 if final else XML.held(tail)))
-            # Between two parameters nothing is cut through; a model that stopped of itself left out the last tags.
-            return self._over(self.ended_well and self._before(0).rstrip().endswith("</parameter>")) if final else False
+            return self._xml_cut_off() if final else False
         token = found[0]
         if token.startswith("<parameter"):
             self._has_parameter = True
@@ -331,6 +352,18 @@ class Region:
         if ends:
             self._state = self._after_value
         return True
+
+    def _xml_cut_off(self) -> bool:
+        """The reply ended before ``</function>``."""
+        body = self.text()
+        last = max(body.rfind("<parameter="), body.rfind("<parameter name"), 0)
+        closed = _CLOSED_PARAMETER.search(body, last)
+        if closed is not None:
+            # Text follows the last parameter: the model left out the tags and went on.
+            self._body, self._length, self.tail = [body[: closed.end()]], closed.end(), body[closed.end() :]
+            return self._over(True)
+        # Between two parameters nothing is cut through; a model that stopped of itself left out the last tags.
+        return self._over(self.ended_well and body.rstrip().endswith("</parameter>"))
 
     def _in_raw(self, final: bool) -> bool:
         """Arguments that are no JSON: until the dialect's next mark."""
@@ -370,7 +403,7 @@ class Region:
         elif self.kind == "tag":
             found = calls_from_tag(body.strip().removesuffix(self.closing), self._names, cut=cut)
         else:
-            found = calls_from_json(body.strip().removesuffix("```").rstrip(), self._names, cut=cut)
+            found = calls_from_json_run(body.strip().removesuffix("```").rstrip(), self._names, cut)
         settled: list[ParsedCall] = []
         for call in found or ():
             one = settle_name(call, self._names)
@@ -383,6 +416,8 @@ class Region:
         """A tag of its own announces a call, whatever its name; looser forms need the name of an offered tool."""
         if self.kind == "qwen" or (self.kind == "tag" and not self.fence and self.closing != "</tools>"):
             return True
+        if self.kind in ("fence", "bare") and call.repaired and ("beside" in call.repaired or call.arguments == "{}"):
+            return False  # a repair has made a call of what hardly looks like one
         if self._names.resolve(call.name) is not None:
             return True
         if self.kind == "react":

@@ -305,8 +305,10 @@ class Scanner:
         self._leave_region()
         body = region.text()
         opener = region.fence + region.opener
-        if region.kind == "tag" and not region.opener:
-            opener, body = region.fence + body[:1], body[1:]
+        if not region.opener and region.kind == "tag":
+            # The tag itself is still in the text: its first sign goes on, so that it is not found again.
+            self._tail = body + self._tail
+            body, opener, self._tail = "", region.fence + self._tail[:1], self._tail[1:]
         self._fresh = self._fresh and not opener.strip() and region.kind != "bare"
         self._plain(opener)
         if region.kind == "bare" or self._rescans >= _MAX_RESCANS:
