@@ -156,6 +156,8 @@ class FnCallAgent(Agent):
         decisions = saved.decisions if saved else None
         try:
             with setup.started(self.workbench):
+                if saved:
+                    turn.tools = self._tools(turn)
                 while turn.end is None:
                     if not turn.calls:
                         yield from self._ask(turn)
@@ -232,9 +234,9 @@ class FnCallAgent(Agent):
             yield turn.response + turn.results
         finish_results(turn, self.large_results, self.repeats, follow_ups)
         turn.close_round()
+        turn.end = ending.after_round(turn, self.endings, self.repeats)
         self._save(turn, checkpoint)
         yield turn.response
-        turn.end = ending.after_round(turn, self.endings, self.repeats)
 
     # ---- what the loop calls -------------------------------------------------------------------------------
 
