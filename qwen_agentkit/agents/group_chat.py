@@ -6,6 +6,7 @@ A round is one turn of one speaker, here and wherever rounds are counted.
 from __future__ import annotations
 
 import copy
+import random
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -163,6 +164,7 @@ class GroupChat(Agent, MultiAgentHub):
         need_batch_response: bool = True,
         mentioned_agents_name: Sequence[str] | None = None,
         state: TeamState | None = None,
+        decisions: Any = None,
         **kwargs: Any,
     ) -> Iterator[list[Message]]:
         """The talk.
@@ -173,7 +175,9 @@ class GroupChat(Agent, MultiAgentHub):
             max_round: Turns of this run, in place of the team's.
             need_batch_response: False makes one turn.
             mentioned_agents_name: Members who speak first, in that order.
-            state: The team's memory between runs. A run that was broken off goes on.
+            state: The team's memory between runs. A run that was broken off or paused goes on when there is no
+                new message, or the same ones again.
+            decisions: About the tool calls for which a paused member waits, as for `FnCallAgent.resume`.
             **kwargs: For the members.
         """
         kept = state if state is not None else TeamState()
@@ -189,9 +193,13 @@ class GroupChat(Agent, MultiAgentHub):
                     stop = progress.too_many(choice.speaker)
                     break
                 kept.begin_turn(choice.speaker, choice.reason)
-                turn = TurnRun(kept, condition)
-                for said in self._speak(turn, choice.speaker, kept, kwargs):
+                turn = TurnRun(kept, condition, save=state is not None)
+                for said in self._speak(turn, choice.speaker, kept, kwargs, decisions):
                     yield kept.response + said
+                if turn.paused and kept.turn is not None:
+                    kept.keep()
+                    return
+                decisions = None
                 stop = self._after_turn(turn, kept, condition, progress)
                 if stop is None and not need_batch_response:
                     stop = Stop("one turn was asked for")
@@ -210,7 +218,7 @@ class GroupChat(Agent, MultiAgentHub):
         _check_bound("max_round", max_round)
         condition = self.termination.fresh() if self.termination is not None else None
         limits = state.rule("limits")
-        if state.open:
+        if state.open and state.is_same_request(messages):
             if max_round is not None:
                 limits["max_round"] = max_round
             if condition is not None and "termination" in state.rules:
@@ -224,8 +232,7 @@ class GroupChat(Agent, MultiAgentHub):
         default = DEFAULT_ROUNDS if condition is None else MOST_ROUNDS
         rounds = next((n for n in (max_round, self.max_round) if n is not None), default)
         limits["max_round"] = len(self._agents) + 1 if self._at_round_table and max_round is None else rounds
-        if seed is not None:
-            state.rule("selection").setdefault("seed", seed)
+        state.rule("selection").setdefault("seed", random.randrange(2**31) if seed is None else seed)
         Progress(state).begin()
         self._handoffs(state).begin()
         state.queue = self._called(messages, mentioned)
@@ -294,16 +301,18 @@ class GroupChat(Agent, MultiAgentHub):
             run.emit(SpeakerSelected, speaker=choice.speaker, candidates=candidates, reason=choice.reason)
         return choice
 
-    def _speak(self, turn: TurnRun, name: str, state: TeamState, kwargs: Mapping[str, Any]) -> Iterator[list[Message]]:
+    def _speak(
+        self, turn: TurnRun, name: str, state: TeamState, kwargs: Mapping[str, Any], decisions: Any
+    ) -> Iterator[list[Message]]:
         lang, member = state.lang or "en", self._speakers[name]
         show = talk_for_team if getattr(member, "takes_named_messages", False) else view_for
-        view = show(name, state.messages, state.owners, self._introduction(name, lang), state.unfinished)
+        view = show(name, state.messages, state.owners, self._introduction(name, lang))
         if state.turns and state.turns[-1].end == len(state.messages):
             before = state.turns[-1]
             if handoff_target(state.messages[before.start : before.end]) == name:
                 view = filtered(view, self._speakers[before.speaker], name)
         member = with_open_handoffs(member, self._handoffs(state))
-        yield from turn.run(member, view, {**kwargs, "lang": lang})
+        yield from turn.run(member, view, {**kwargs, "lang": lang}, decisions)
 
     def _handoffs(self, state: TeamState) -> HandoffBounds:
         return HandoffBounds(state, self.max_handoffs, self.max_ping_pong)

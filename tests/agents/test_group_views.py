@@ -87,12 +87,6 @@ def test_an_empty_conversation_gives_the_speaker_a_line_to_begin():
     assert [(m.role, m.content) for m in view("Mia", [])] == [("user", "Mia: ")]
 
 
-def test_a_turn_that_goes_on_ends_in_its_own_results():
-    unfinished = called("Mia", "call_1")
-    seen = view("Mia", [Message("user", "Look")], unfinished=unfinished)
-    assert [m.role for m in seen] == ["user", "assistant", "function"]
-
-
 def test_messages_of_agents_inside_a_member_belong_to_that_member():
     inner = GroupChat([BasicAgent(name="Eve"), BasicAgent(name="Bob")], "round_robin", name="desk")
     messages = [said("Eve", "Hello"), said("Mia", "Hi"), said("stranger", "?")]

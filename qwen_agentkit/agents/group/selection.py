@@ -43,7 +43,7 @@ class Situation:
         spoken: Turns of this run so far.
         fresh: The conversation's last word came from outside the team.
         lang: `en` or `zh`.
-        memory: A dict of the selection's own, kept in the team's state; JSON only.
+        memory: A dict of the selection's own, kept in the team's state; JSON only. Its `seed` is a number for chance.
         keeps_state: The run has a state that outlives it.
         handed_to: To whom the last turn handed over, None when it did not.
         has_termination: The team has a termination condition.
@@ -124,7 +124,7 @@ class RandomSpeaker(SpeakerSelection):
     """Anybody who may speak, by chance.
 
     Args:
-        seed: Makes the choices the same in each run; None draws a seed for each run, which the state keeps.
+        seed: Makes the choices the same in each run; None is the run's `seed`, else one that the team draws.
     """
 
     def __init__(self, seed: int | None = None) -> None:
@@ -132,11 +132,9 @@ class RandomSpeaker(SpeakerSelection):
 
     def choose(self, situation: Situation) -> Choice:
         memory = situation.memory
-        if "seed" not in memory:
-            memory["seed"] = self.seed if self.seed is not None else random.randrange(2**31)
         memory["draws"] = memory.get("draws", 0) + 1
         # A generator a draw: a resumed run goes on exactly as an uninterrupted one.
-        draw = random.Random(f"{memory['seed']}/{memory['draws']}")
+        draw = random.Random(f"{memory['seed'] if self.seed is None else self.seed}/{memory['draws']}")
         return Choice(draw.choice(situation.candidates), "by chance")
 
 

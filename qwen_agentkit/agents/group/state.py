@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from qwen_agentkit.schema import Message
+from qwen_agentkit.schema import SYSTEM, Message
 from qwen_agentkit.utils.files import write_atomically
 
 VERSION = 1
@@ -68,7 +68,10 @@ class TeamState:
         rules: What selection, termination and counters remember, by rule.
         speaking: The member whose turn was broken off, None between turns.
         before: What the rules remembered before that member was chosen.
-        unfinished: What that member had done: whole rounds of tool calls and results.
+        turn: The member's own saved turn, for those whose loop can go on in the middle; None where the turn is
+            begun anew.
+        partial: What that member had said when the turn was broken off. It joins the conversation when a new
+            message comes instead of the rest of the turn.
         open: Whether a run is under way or was broken off; running the team goes on with it.
         stop_reason: Why the last run ended.
     """
@@ -86,7 +89,8 @@ class TeamState:
     speaking: str | None = None
     speaking_reason: str = ""
     before: dict[str, Any] = field(default_factory=dict)
-    unfinished: list[Message] = field(default_factory=list)
+    turn: dict[str, Any] | None = None
+    partial: list[Message] = field(default_factory=list)
     open: bool = False
     stop_reason: str | None = None
 
@@ -152,7 +156,8 @@ class TeamState:
             "speaking": self.speaking,
             "speaking_reason": self.speaking_reason,
             "before": copy.deepcopy(self.before),
-            "unfinished": [message.model_dump() for message in self.unfinished],
+            "turn": copy.deepcopy(self.turn),
+            "partial": [message.model_dump() for message in self.partial],
             "open": self.open,
             "stop_reason": self.stop_reason,
         }
@@ -199,13 +204,13 @@ class TeamState:
             raise ValueError(f"The state has version {data['version']}; this release reads up to {VERSION}")
         data = copy.deepcopy(data)
         self.messages = [Message.model_validate(message) for message in data["messages"]]
-        self.unfinished = [Message.model_validate(message) for message in data.get("unfinished", [])]
+        self.partial = [Message.model_validate(message) for message in data.get("partial", [])]
         self.turns = [Turn(**turn) for turn in data.get("turns", [])]
         self.owners = data.get("owners", [None] * len(self.messages))
         if len(self.owners) != len(self.messages):
             raise ValueError(f"The state has {len(self.messages)} messages but {len(self.owners)} owners")
         for name in (
-            "team", "run_start", "run_turns", "lang", "queue", "rules", "speaking", "speaking_reason", "before",
+            "team", "run_start", "run_turns", "lang", "queue", "rules", "speaking", "speaking_reason", "before", "turn",
             "open", "stop_reason",
         ):  # fmt: skip
             if name in data:
@@ -229,7 +234,10 @@ class TeamState:
         kept = at + len(self.turns) if at < 0 else at
         if not 0 <= kept <= len(self.turns):
             raise ValueError(f"fork(at={at}): the state has {len(self.turns)} turns")
-        forked.speaking, forked.speaking_reason, forked.unfinished, forked.stop_reason = None, "", [], None
+        if kept == len(self.turns) and not self.open:
+            return forked
+        forked.speaking, forked.speaking_reason, forked.turn, forked.stop_reason = None, "", None, None
+        forked.partial = []
         if kept == len(self.turns):
             return forked
         # What came from outside before the first turn that is dropped stays.
@@ -243,6 +251,13 @@ class TeamState:
         forked.open = True
         return forked
 
+    def is_same_request(self, messages: Sequence[Message]) -> bool:
+        """Whether these messages only say again what began the broken-off run; none say nothing new."""
+        given = [message for message in messages if message.role != SYSTEM]
+        begun = [message for message in self.messages[: self.run_start] if message.role != SYSTEM]
+        begun = begun[len(begun) - len(given) :]
+        return [(m.role, m.content) for m in given] == [(m.role, m.content) for m in begun]
+
     # ---- the response of the run under way
 
     @property
@@ -251,22 +266,26 @@ class TeamState:
         return self.messages[self.run_start :]
 
     def begin(self, messages: Sequence[Message], owners: Sequence[str | None], lang: str) -> None:
-        """Starts a run: the messages from outside join the conversation."""
+        """Starts a run: the messages from outside join the conversation, after what was left of a broken-off turn."""
+        if self.speaking is not None and self.partial:
+            self.end_turn(self.partial)
         self.messages.extend(messages)
         self.owners.extend(owners)
         self.run_start = len(self.messages)
         self.run_turns = 0
         self.lang = lang
         self.open, self.stop_reason = True, None
-        self.speaking, self.unfinished = None, []
+        self.speaking, self.turn, self.partial = None, None, []
 
     def mark(self) -> None:
         """Notes what the rules remember before a speaker is chosen, for `fork`."""
         self.before = {**copy.deepcopy(self.rules), "queue": list(self.queue)}
 
     def begin_turn(self, speaker: str, reason: str) -> None:
-        """A member is about to speak."""
-        self.speaking, self.speaking_reason, self.unfinished = speaker, reason, []
+        """A member is about to speak, or to go on where the turn was broken off."""
+        if self.speaking is None:
+            self.speaking, self.speaking_reason, self.turn = speaker, reason, None
+            self.keep()
 
     def end_turn(self, said: Sequence[Message]) -> None:
         """The speaking member has finished; `said` is the whole turn."""
@@ -277,7 +296,8 @@ class TeamState:
             Turn(self.speaking or "", start, len(self.messages), self.speaking_reason, self.run_start, self.before)
         )
         self.run_turns += 1
-        self.speaking, self.speaking_reason, self.before, self.unfinished = None, "", {}, []
+        self.speaking, self.speaking_reason, self.before, self.turn = None, "", {}, None
+        self.partial = []
 
     def end(self, reason: str) -> None:
         """The run is over."""

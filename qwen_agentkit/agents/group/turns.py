@@ -1,4 +1,4 @@
-"""One member's turn: their view in, their reply out, kept in the state as it grows."""
+"""One member's turn: their view in, their reply out, saved as it grows."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from collections.abc import Generator, Iterator, Sequence
 from typing import Any, cast
 
 from qwen_agentkit.agent import Agent
+from qwen_agentkit.agents.fncall_agent import FnCallAgent
 from qwen_agentkit.agents.group.state import TeamState
 from qwen_agentkit.agents.group.termination import News, Stop, Termination
+from qwen_agentkit.agents.loop.turn import Checkpoint
 from qwen_agentkit.cancel import CancelToken
 from qwen_agentkit.limits import Usage
 from qwen_agentkit.run_context import current_run
-from qwen_agentkit.schema import FUNCTION, Message
+from qwen_agentkit.schema import Message
 
 
 def used() -> Usage:
@@ -24,42 +26,56 @@ def used() -> Usage:
 class TurnRun:
     """A turn of a member.
 
+    Args:
+        state: The team's state.
+        condition: The team's termination, which may break the turn off.
+        save: Whether the turn is saved in the state after each of its model replies and tool results, so that it
+            can go on in the middle. A member with a `_run` of its own begins its turn anew.
+
     Attributes:
         said: The reply so far; after the last yield the whole turn.
         stop: Why the turn was broken off by a condition, None when it was not.
-        handed_to: To whom the member handed the conversation over, None when it did not.
     """
 
-    def __init__(self, state: TeamState, condition: Termination | None = None) -> None:
+    def __init__(self, state: TeamState, condition: Termination | None = None, save: bool = False) -> None:
         self._state = state
         self._condition = condition
-        self._saved_results = 0
-        self.said: list[Message] = list(state.unfinished)
+        self._save = save
+        self.said: list[Message] = []
         self.stop: Stop | None = None
 
     @property
     def handed_to(self) -> str | None:
+        """To whom the member handed the conversation over, None when it did not."""
         return handoff_target(self.said)
 
-    def run(self, agent: Agent, view: list[Message], kwargs: dict[str, Any]) -> Iterator[list[Message]]:
-        """Runs the member; yields the whole reply so far.
+    @property
+    def paused(self) -> bool:
+        """The member waits for a decision about a tool call."""
+        return bool(self.said) and (self.said[-1].extra or {}).get("end") == "paused"
+
+    def run(
+        self, agent: Agent, view: list[Message], kwargs: dict[str, Any], decisions: Any = None
+    ) -> Iterator[list[Message]]:
+        """Runs the member, or goes on with its saved turn.
 
         Args:
             agent: The member.
-            view: The conversation as the member sees it, what is unfinished included.
+            view: The conversation as the member sees it.
             kwargs: Arguments of the team's run for the member.
+            decisions: About tool calls for which a saved turn waits.
+
+        Yields:
+            The whole reply so far.
 
         Raises:
             Exception: What the member raised, with a note saying whose turn it was.
         """
-        before = list(self._state.unfinished)
         token = CancelToken()
         timer = self._timer(token)
-        steps = cast("Generator[list[Message]]", agent.run(view, cancel=token, **kwargs))
+        steps = self._start(agent, view, {**kwargs, "cancel": token}, decisions)
         try:
-            for reply in steps:
-                self.said = before + reply
-                self._keep()
+            for self.said in steps:
                 yield self.said
                 self._watch(token)
         except Exception as error:
@@ -69,19 +85,24 @@ class TurnRun:
             if timer is not None:
                 timer.cancel()
             steps.close()
+            # Kept should the turn be broken off here; the end of the turn clears it.
+            self._state.partial = self.said
         if self.stop is None and self._condition is not None and token.cancelled:
             self.stop = self._condition.within(News(usage=used()))
 
-    def _keep(self) -> None:
-        """Saves the turn whenever another round of tool calls is complete."""
-        results = sum(message.role == FUNCTION for message in self.said)
-        if results <= self._saved_results:
-            return
-        self._saved_results = results
-        rounds = whole_rounds(self.said)
-        if len(rounds) > len(self._state.unfinished):
-            self._state.unfinished = rounds
-            self._state.keep()
+    def _start(
+        self, agent: Agent, view: list[Message], kwargs: dict[str, Any], decisions: Any
+    ) -> Generator[list[Message], None, None]:
+        if self._save and isinstance(agent, FnCallAgent):
+            kwargs["checkpoint"] = Checkpoint(self._keep)
+            if self._state.turn is not None:
+                kwargs.pop("lang", None)
+                return cast("Generator[list[Message]]", agent.resume(self._state.turn, decisions, **kwargs))
+        return cast("Generator[list[Message]]", agent.run(view, **kwargs))
+
+    def _keep(self, turn: dict[str, Any]) -> None:
+        self._state.turn = turn
+        self._state.keep()
 
     def _watch(self, token: CancelToken) -> None:
         if self._condition is None or self.stop is not None:
@@ -99,21 +120,6 @@ class TurnRun:
         timer.daemon = True
         timer.start()
         return timer
-
-
-def whole_rounds(said: Sequence[Message]) -> list[Message]:
-    """The longest beginning of a reply in which every tool call is answered, ending in a result."""
-    open_calls: set[Any] = set()
-    end = 0
-    for position, message in enumerate(said):
-        function_id = (message.extra or {}).get("function_id")
-        if message.function_call is not None:
-            open_calls.add(function_id)
-        elif message.role == FUNCTION:
-            open_calls.discard(function_id)
-            if not open_calls:
-                end = position + 1
-    return list(said[:end])
 
 
 def handoff_target(said: Sequence[Message]) -> str | None:

@@ -72,7 +72,6 @@ def view_for(
     messages: Sequence[Message],
     owners: Sequence[str | None],
     intro: str = "",
-    unfinished: Sequence[Message] = (),
 ) -> list[Message]:
     """The conversation as a member sees it.
 
@@ -81,10 +80,9 @@ def view_for(
         messages: The conversation; not changed.
         owners: Who said each, as `owners_of` tells.
         intro: Put behind the conversation's own system message.
-        unfinished: What the member said in a turn that was broken off and is to go on.
 
     Returns:
-        A new list. Without `unfinished` the last message is of role user.
+        A new list, the last message of role user.
     """
     head = [text for text in (_text(m) for m in messages if m.role == SYSTEM) if text]
     if intro:
@@ -110,7 +108,7 @@ def view_for(
             own_turn = False
             heard.extend(said)
     view.append(_heard(heard, name))
-    return [*view, *unfinished]
+    return view
 
 
 def talk_for_team(
@@ -118,12 +116,11 @@ def talk_for_team(
     messages: Sequence[Message],
     owners: Sequence[str | None],
     intro: str = "",
-    unfinished: Sequence[Message] = (),
 ) -> list[Message]:
     """The conversation as a team that is itself a member gets it: what others said stays one named message each.
 
     Args:
-        name, messages, owners, intro, unfinished: As for `view_for`.
+        name, messages, owners, intro: As for `view_for`.
 
     Returns:
         A new list.
@@ -134,7 +131,7 @@ def talk_for_team(
             talk.append(message)
         elif message.role != FUNCTION and not is_pending(message) and message.content:
             talk.append(Message(USER, message.content, name=speaker_name(message)))
-    return [*talk, *unfinished]
+    return talk
 
 
 def lines_of(messages: Sequence[Message]) -> str:
