@@ -6,6 +6,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from qwen_agentkit import settings
+from tests.servers.dashscope_server import DashScopeServer
+from tests.servers.oai_server import OAIServer
 
 
 class Site:
@@ -55,6 +57,28 @@ class Site:
     def close(self):
         self.server.shutdown()
         self.server.server_close()
+
+
+@pytest.fixture(autouse=True)
+def workspace(monkeypatch, tmp_path_factory):
+    """Each test has a workspace of its own."""
+    folder = tmp_path_factory.mktemp("workspace")
+    monkeypatch.setenv("QWEN_AGENTKIT_DEFAULT_WORKSPACE", str(folder))
+    return folder
+
+
+@pytest.fixture
+def oai_server():
+    server = OAIServer()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def dashscope_server():
+    server = DashScopeServer()
+    yield server
+    server.close()
 
 
 @pytest.fixture

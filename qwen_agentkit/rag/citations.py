@@ -23,6 +23,8 @@ _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 
 # Support from which a sentence counts as borne out by the passages.
 SUPPORTED_FROM = 0.5
+# Support that a second sentence must add to be quoted too.
+_PAIR_GAIN = 0.05
 # Terms that a sentence needs to be a claim at all.
 _LEAST_TERMS = 3
 
@@ -127,16 +129,14 @@ class _Spans:
             if not total:
                 continue
             sentences = self._sentences[passage.n]
-            for index in range(len(sentences)):
-                # A sentence of an answer often joins two that follow each other.
-                for last in (index, index + 1):
-                    if last >= len(sentences):
-                        continue
-                    held = set().union(*(sentences[at][2] for at in range(index, last + 1)))
+            # A sentence of an answer often joins two that follow each other; alone each comes first.
+            for length in (1, 2):
+                for index in range(len(sentences) - length + 1):
+                    part = sentences[index : index + length]
+                    held = set().union(*(terms_there for _, _, terms_there in part))
                     share = sum(weight for term, weight in weights.items() if term in held) / total
-                    start, end = sentences[index][0], sentences[last][1]
-                    if share > best.support + (0.05 if last > index else 0.0):
-                        best = _Span(passage, start, end, share)
+                    if share > best.support + _PAIR_GAIN * (length - 1):
+                        best = _Span(passage, part[0][0], part[-1][1], share)
         if best.passage is not None and _adds_numbers(text, best.passage.text):
             # Words may be shared by chance; a figure that stands nowhere is made up.
             best = _Span(best.passage, best.start, best.end, min(best.support, SUPPORTED_FROM - 0.01))

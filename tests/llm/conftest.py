@@ -1,24 +1,8 @@
-"""The model servers on loopback, and a clean environment for models."""
+"""A clean environment for models."""
 
 import pytest
 
 from qwen_agentkit.llm import answer, fallback, oai
-from tests.servers.dashscope_server import DashScopeServer
-from tests.servers.oai_server import OAIServer
-
-
-@pytest.fixture
-def oai_server():
-    server = OAIServer()
-    yield server
-    server.close()
-
-
-@pytest.fixture
-def dashscope_server():
-    server = DashScopeServer()
-    yield server
-    server.close()
 
 
 @pytest.fixture(autouse=True)
