@@ -55,7 +55,7 @@ def test_a_program_of_qwen_agents_kind_runs_over_two_turns(oai_server, handbook)
         Answer(calls=[("my_convert", '{"months": 27}')]),
         Answer("The motor is guaranteed for 27 months [1], that is 810 days."),
         Answer('{"keywords_zh": [], "keywords_en": ["cleaning"]}'),
-        Answer("Use water [1]."),
+        Answer("Use water [2]."),
     ]
     bot = Assistant(
         llm={"model": "m", "model_server": oai_server.url, "api_key": "EMPTY"},
@@ -71,7 +71,7 @@ def test_a_program_of_qwen_agents_kind_runs_over_two_turns(oai_server, handbook)
     messages.extend(response)
     messages.append({"role": "user", "content": "And how is it cleaned?"})
     *_, response = bot.run(messages)
-    assert response[-1]["content"] == "Use water [1]." and response[-1]["extra"]["answered"] is True
+    assert response[-1]["content"] == "Use water [2]." and response[-1]["extra"]["answered"] is True
     system = oai_server.seen[2].body["messages"][0]["content"]
     assert system.startswith("You help.") and "# Knowledge Base" in system and "27 months" in system
     assert check_history([Message(**message) for message in messages]) == []
