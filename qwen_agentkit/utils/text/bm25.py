@@ -7,6 +7,7 @@ texts does not rank at all. Here it is Lucene's, ``ln(1 + (N - n + .5) / (n + .5
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,13 +25,35 @@ class SmallIndex:
     """
 
     def __init__(self, texts: Sequence[str]) -> None:
-        self._count = len(texts)
-        self._terms = [segment(text) for text in texts]
+        self._set([segment(text) for text in texts])
+
+    @classmethod
+    def of_terms(cls, terms: list[list[str]]) -> SmallIndex:
+        """An index of texts that are cut into terms already."""
+        index = cls.__new__(cls)
+        index._set(terms)
+        return index
+
+    def _set(self, terms: list[list[str]]) -> None:
+        self._terms = terms
+        self._count = len(terms)
         self._bm25: Any = None
+        self._held: dict[str, int] | None = None
 
     def scores(self, query: str) -> list[float]:
         """The BM25 score of each text, in their order; 0.0 where no term of the query occurs."""
         return self.scores_of(query_weights(query))
+
+    def vocabulary(self) -> dict[str, int]:
+        """Every term with the number of texts that hold it."""
+        if self._held is None:
+            self._held = Counter(term for terms in self._terms for term in set(terms))
+        return self._held
+
+    def most(self, weights: dict[str, float]) -> float:
+        """The score that no text can reach: every term there as often as could be. Terms that no text has count."""
+        held = self.vocabulary()
+        return sum(w * lucene_idf(held.get(term, 0), self._count) for term, w in weights.items()) * (K1 + 1)
 
     def scores_of(self, weights: dict[str, float]) -> list[float]:
         """The score of each text for terms with weights."""
@@ -38,7 +61,7 @@ class SmallIndex:
             return [0.0] * self._count
         if self._bm25 is None:
             self._bm25 = _mended()(self._terms, k1=K1, b=B)
-        total = 0.0
+        total: Any = 0.0
         for term, weight in weights.items():
             if term in self._bm25.idf:
                 total = total + weight * self._bm25.get_scores([term])

@@ -29,9 +29,7 @@ _ABBREVIATED = """
 """
 _ABBREVIATIONS = frozenset(_ABBREVIATED.split())
 # Abbreviations that also end sentences: a capital after them starts a new one.
-_MAY_END = frozenset(
-    {"etc", "al", "inc", "ltd", "co", "corp", "jr", "sr", "st", "min", "max", "ft", "no", "app", "art"}
-)
+_MAY_END = frozenset({"etc", "al", "inc", "ltd", "co", "corp", "jr", "sr", "min", "max", "ft", "no", "app", "art"})
 
 
 def split_sentences(text: str) -> list[tuple[int, int]]:
