@@ -61,7 +61,7 @@ class DocumentBuilder:
         Raises:
             LimitExceededInFile: The text is now longer than allowed. The part that fits has been added.
         """
-        text = _without_surrogates(text)
+        text = _storable(text)
         if not text.strip():
             return
         room = self.limits.text_characters - self._characters
@@ -91,7 +91,7 @@ class DocumentBuilder:
 
     def warn(self, message: str) -> None:
         """Notes what could not be read or is doubtful, one line. The same line is kept once."""
-        message = " ".join(_without_surrogates(message).split())
+        message = " ".join(_storable(message).split())
         if not message or message in self.warnings:
             return
         if len(self.warnings) >= MAX_WARNINGS:
@@ -121,7 +121,7 @@ class DocumentBuilder:
         warnings = list(self.warnings)
         if self._warnings_left_out:
             warnings.append(f"{self._warnings_left_out} further warnings were left out")
-        title = " ".join(_without_surrogates(self.title or "").split())
+        title = " ".join(_storable(self.title or "").split())
         return Document(
             source=self.source,
             title=title or default_title,
@@ -133,8 +133,13 @@ class DocumentBuilder:
         )
 
 
-def _without_surrogates(text: str) -> str:
-    """Half a surrogate pair cannot be written as UTF-8; pairs are joined, lone halves become U+FFFD."""
+def _storable(text: str) -> str:
+    """Text that can be written as UTF-8 and kept in a database.
+
+    Pairs of surrogates are joined, lone halves become U+FFFD; the character NUL, which no reader sees, is dropped.
+    """
+    if "\x00" in text:
+        text = text.replace("\x00", "")
     if text.isascii():
         return text
     try:

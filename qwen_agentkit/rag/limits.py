@@ -132,6 +132,8 @@ class GuardedZip:
         info = self._names[found]
         if info.flag_bits & 0x1:
             raise PasswordRequired(message=f"{found} in the package is encrypted")
+        # What a member admits about itself is refused before any of it is inflated; lies are found by counting.
+        self._check(self._inflated + info.file_size, self._packed + info.compress_size)
         try:
             stream = self._package.open(info)
         except (zipfile.BadZipFile, NotImplementedError, OSError, ValueError) as error:
@@ -145,11 +147,13 @@ class GuardedZip:
     def count(self, number: int) -> None:
         """Counts inflated bytes against the limits; called by the streams it hands out."""
         self._inflated += number
+        self._check(self._inflated, self._packed)
+
+    def _check(self, inflated: int, packed: int) -> None:
         limits = self._limits
-        if self._inflated > limits.inflated_bytes:
+        if inflated > limits.inflated_bytes:
             raise _bomb(f"over {limits.inflated_bytes:,} bytes come out of it")
-        ratio = self._inflated / max(self._packed, 1)
-        if self._inflated > limits.ratio_free_bytes and ratio > limits.inflate_ratio:
+        if inflated > limits.ratio_free_bytes and inflated > limits.inflate_ratio * max(packed, 1):
             raise _bomb(f"over {limits.inflate_ratio} bytes for each packed byte")
 
 

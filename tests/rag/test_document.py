@@ -108,6 +108,13 @@ def test_halves_of_surrogate_pairs_never_reach_the_text():
     out.blocks[0].text.encode("utf-8")
 
 
+def test_the_character_nul_never_reaches_the_text():
+    out = DocumentBuilder("s", "txt")
+    out.add("text", "a\x00b\x00")
+    out.add("text", "\x00")
+    assert [block.text for block in out.blocks] == ["ab"]
+
+
 def test_warnings_are_single_lines_said_once_and_bounded():
     out = DocumentBuilder("s", "txt")
     out.warn("a\n b")
