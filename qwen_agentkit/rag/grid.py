@@ -1,12 +1,13 @@
 """Lays out table cells that span rows and columns: one rule for DOCX, PPTX, HTML, ODT and spreadsheets.
 
-A merged cell's text stands in every row and column that it covers, so that a row taken by itself still says what it
-is about. A cell that covers the whole width of the table is a title and is written once.
+A merged cell's text stands in every row that it covers, so that a row taken by itself still says what it is about.
+Across columns it is repeated where it is a heading of several columns, that is where the row below has several
+cells under it; a title above the whole table and a wide field of a form are written once, in their first column.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from qwen_agentkit.rag.markdown_table import fill
@@ -42,12 +43,11 @@ def lay_out(rows: Iterable[Iterable[Cell]], *, max_cells: int = 2_000_000) -> li
         Rows of equal length (see `fill`).
     """
     grid: list[list[str]] = []
-    spans: list[list[tuple[int, int]]] = []  # per row: first column and width of cells wider than one column
+    wide: list[tuple[int, int, int, int]] = []  # first row, row after the last, first column, column after the last
     above: dict[int, tuple[str, int]] = {}  # column -> text that stands there in this row and in how many more
     used = 0
-    for cells in rows:
+    for number, cells in enumerate(rows):
         line: list[str] = []
-        wide: list[tuple[int, int]] = []
         below: dict[int, tuple[str, int]] = {}
         for cell in cells:
             _take_from_above(line, above, below)
@@ -57,7 +57,7 @@ def lay_out(rows: Iterable[Iterable[Cell]], *, max_cells: int = 2_000_000) -> li
                 columns = height = 1
             start = len(line)
             if columns > 1:
-                wide.append((start, columns))
+                wide.append((number, number + height, start, start + columns))
             for column in range(start, start + columns):
                 line.append(cell.text)
                 above.pop(column, None)
@@ -70,14 +70,30 @@ def lay_out(rows: Iterable[Iterable[Cell]], *, max_cells: int = 2_000_000) -> li
         used += len(line)
         above = below if used < max_cells else {}
         grid.append(line)
-        spans.append(wide)
-    width = max((len(line) for line in grid), default=0)
     fill(grid)
-    for line, wide in zip(grid, spans, strict=True):
-        for start, length in wide:
-            if length >= width:
-                line[start + 1 : start + length] = [""] * (length - 1)
+    for top, below, left, right in reversed(wide):  # from below, where it is settled what stands under each
+        if not heads_columns(grid, top, below, left, right):
+            for line in grid[top:below]:
+                for column in range(left + 1, min(right, len(line))):
+                    line[column] = ""
     return grid
+
+
+def heads_columns(table: Sequence[Sequence[str]], top: int, below: int, left: int, right: int) -> bool:
+    """True when a cell across several columns is a heading of them.
+
+    Args:
+        table: Rows of texts.
+        top: First row of the cell; negative when it begins above the table.
+        below: The row under it.
+        left: Its first column.
+        right: The column after its last.
+    """
+    if below >= len(table):
+        return False
+    under = [cell for cell in table[below][left:right] if cell.strip()]
+    beside = [*table[max(top, 0)][:left], *table[max(top, 0)][right:]]
+    return len(under) > 1 and any(cell.strip() for cell in beside)
 
 
 def _take_from_above(line: list[str], above: dict[int, tuple[str, int]], below: dict[int, tuple[str, int]]) -> None:

@@ -4,9 +4,14 @@ from hypothesis import strategies as st
 from qwen_agentkit.rag.grid import Cell, lay_out
 
 
-def test_spans_are_filled_down_and_across():
+def test_spans_are_filled_down_and_across_the_columns_that_they_head():
     rows = [[Cell("a", 1, 2), Cell("b", 2)], [Cell("c"), Cell("d")]]
     assert lay_out(rows) == [["a", "b", "b"], ["a", "c", "d"]]
+
+
+def test_a_wide_field_of_a_form_is_written_once():
+    rows = [[Cell("Name:"), Cell("Ann Miller", 2)], [Cell("Place:"), Cell("Oslo", 2)]]
+    assert lay_out(rows) == [["Name:", "Ann Miller", ""], ["Place:", "Oslo", ""]]
 
 
 def test_a_cell_as_wide_as_the_table_is_a_title_and_stands_once():

@@ -8,7 +8,8 @@ from openpyxl.comments import Comment
 
 from qwen_agentkit.errors import DamagedFile, LimitExceededInFile, PasswordRequired
 from qwen_agentkit.rag.limits import ReadLimits
-from qwen_agentkit.rag.parsers.cells import column_name, first_row_is_header, number_text
+from qwen_agentkit.rag.parsers.cells import column_name, number_text
+from qwen_agentkit.rag.parsers.rows import first_row_is_header
 from qwen_agentkit.rag.parsers.xlsx_stream import column_number, serial_text
 from tests.rag.packages import OFFICE, S, read_document, rels, texts, write_zip
 
@@ -93,8 +94,17 @@ def test_a_cell_in_the_last_corner_costs_nothing(tmp_path):
     document = read_document(raw_workbook(tmp_path / "a.xlsx", sheet))
     assert [(block.text, block.rows) for block in document.blocks[1:]] == [
         ("1", (1, 1)),
-        ("XFD1048576: corner", (1048576, 1048576)),
+        ("corner", (1048576, 1048576)),
     ]
+
+
+def test_a_wide_sheet_with_little_in_it_is_written_cell_by_cell(tmp_path):
+    cells = "".join(
+        f"<row r='{row}'><c r='{column_name(row * 40)}{row}'><v>{row}</v></c></row>" for row in range(1, 30)
+    )
+    for name in ("a.xlsx", "b.xlsx"):
+        document = read_document(raw_workbook(tmp_path / name, f"<sheetData>{cells}</sheetData>"))
+        assert document.blocks[1].text.split("\n")[:2] == ["AO1: 1", "CC2: 2"]
 
 
 def test_error_cells_and_long_numbers_are_kept(tmp_path):

@@ -12,7 +12,7 @@ from pathlib import Path
 from qwen_agentkit.rag.builder import DocumentBuilder
 from qwen_agentkit.rag.encoding import decode
 from qwen_agentkit.rag.limits import ReadOptions
-from qwen_agentkit.rag.parsers.cells import RowWriter
+from qwen_agentkit.rag.parsers.rows import RowWriter
 
 # In doubt the rarer mark wins: a comma also stands in numbers and sentences.
 DELIMITERS = ("\t", ";", "|", ",")

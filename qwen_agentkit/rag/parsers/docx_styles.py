@@ -110,7 +110,7 @@ _ROMAN += ((10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i"))
 
 
 def symbol(element: Any) -> str:
-    """The character of a `w:sym`, a place in a symbol font; a place whose meaning is not known is taken for a bullet."""
+    """The character of a `w:sym`, a place in a symbol font; one whose meaning is not known is taken for a bullet."""
     font = (attribute(element, "font") or "").lower()
     try:
         code = int(attribute(element, "char") or "", 16)

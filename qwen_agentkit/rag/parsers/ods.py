@@ -15,9 +15,10 @@ from qwen_agentkit.errors import DamagedFile
 from qwen_agentkit.rag.builder import DocumentBuilder
 from qwen_agentkit.rag.document import HEADING, NOTE
 from qwen_agentkit.rag.limits import GuardedZip, ReadOptions
-from qwen_agentkit.rag.parsers.cells import RowWriter, column_name, duration_text, number_text
+from qwen_agentkit.rag.parsers.cells import column_name, duration_text, number_text
 from qwen_agentkit.rag.parsers.ooxml import attribute, local
 from qwen_agentkit.rag.parsers.opendocument import check_not_encrypted, document_title, paragraphs, repeated
+from qwen_agentkit.rag.parsers.rows import RowWriter
 
 _MAX_COLUMNS = 16_384
 _MAX_ROWS = 1_048_576

@@ -15,12 +15,10 @@ from qwen_agentkit.errors import DamagedFile, PasswordRequired, UnsupportedFileT
 from qwen_agentkit.rag.builder import DocumentBuilder
 from qwen_agentkit.rag.document import HEADING
 from qwen_agentkit.rag.limits import GuardedZip, ReadOptions
-from qwen_agentkit.rag.parsers.cells import RowWriter, value_text
+from qwen_agentkit.rag.parsers.cells import value_text
 from qwen_agentkit.rag.parsers.ooxml import OLE_MAGIC, core_title, is_encrypted_package, open_package
+from qwen_agentkit.rag.parsers.rows import RowWriter
 from qwen_agentkit.rag.parsers.xlsx_stream import Extent, SheetPart, StreamedBook, add_comments, scan
-
-# A row with fewer cells than this share of its width is kept cell by cell.
-_SPARSE_WIDTH, _SPARSE_SHARE = 64, 8
 
 
 def parse(path: Path, builder: DocumentBuilder, options: ReadOptions) -> None:
@@ -88,11 +86,7 @@ def _stream(book: StreamedBook, sheet: SheetPart, builder: DocumentBuilder) -> N
     writer = RowWriter(builder, sheet.name, merged=book.merged(part))
     try:
         for row, cells in book.rows(part):
-            width = max(cells) + 1
-            if width > _SPARSE_WIDTH and width > _SPARSE_SHARE * len(cells):
-                writer.add(row, cells)
-            else:
-                writer.add(row, [cells.get(column, "") for column in range(width)])
+            writer.add(row, cells)
     finally:
         writer.flush()
 

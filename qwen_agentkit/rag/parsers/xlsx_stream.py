@@ -36,6 +36,7 @@ _LONG_NUMBER = re.compile(
     rb"<(?:\w+:)?c\s(?![^>]*?\bt=[\"'](?!n[\"']))[^>]*?\br=[\"']([A-Z]{1,3})(\d{1,7})[\"'][^>]*><(?:\w+:)?v>(\d{16,400})<"
 )
 _BUILT_IN_DATES = frozenset([*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)])
+_ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
 _NOT_DATE_PARTS = re.compile(r'"[^"]*"|\\.|_.|\*.|\[(?!h+\]|m+\]|s+\])[^\]]*\]', re.IGNORECASE)
 
 
@@ -233,7 +234,7 @@ class StreamedBook:
         if kind == "b":
             return "TRUE" if text.strip() in ("1", "true") else "FALSE"
         if kind in ("str", "e", "inlineStr"):
-            return text
+            return unescaped(text)
         if kind == "d":
             return text.strip().removesuffix("T00:00:00").replace("T", " ")
         return self._number(text.strip(), cell.get("s") or "0")
@@ -259,7 +260,7 @@ def serial_text(value: float, form: str, is_1904: bool = False) -> str:
     """
     if form.startswith("[") or "[h" in form or "[m" in form or "[s" in form:
         return duration_text(dt.timedelta(days=value))
-    if not re.search("[yd]", form) and 0 <= value < 1:
+    if 0 <= value < 1:  # a time of day, or day 0, which no calendar has
         # Added to a day in the middle of the calendar, so that rounding up cannot leave it.
         return (dt.datetime(2000, 1, 1) + dt.timedelta(days=value, microseconds=500_000)).time().isoformat("seconds")
     if not is_1904 and 0 < value < 60:
@@ -304,11 +305,24 @@ def add_comments(package: GuardedZip, sheet: SheetPart, builder: DocumentBuilder
 def _rich_text(element: Any) -> str:
     parts = []
     for node in element.iter():
-        if local(node.tag) in ("t", "text") and node.text:
-            parent = node.getparent()
-            if parent is None or local(parent.tag) != "rPh":
-                parts.append(node.text)
-    return "".join(parts)
+        if local(node.tag) in ("t", "text") and node.text and not _is_phonetic(node):
+            parts.append(node.text)
+    return unescaped("".join(parts))
+
+
+def _is_phonetic(node: Any) -> bool:
+    """True inside `rPh`, the reading of Japanese words that a sheet keeps beside them."""
+    parent = node.getparent()
+    while parent is not None and local(parent.tag) in ("r", "rPh"):
+        if local(parent.tag) == "rPh":
+            return True
+        parent = parent.getparent()
+    return False
+
+
+def unescaped(text: str) -> str:
+    """Text with the characters that XML cannot hold, which sheets write as `_x000D_`."""
+    return _ESCAPED.sub(lambda match: chr(int(match.group(1), 16)), text) if "_x" in text else text
 
 
 def _elements(package: GuardedZip, part: str, name: str) -> Iterator[Any]:
