@@ -1,0 +1,363 @@
+"""One call of `DocumentIndex.add`, `add_texts` or `remove`: what is to be read, written, and taken out.
+
+Every document goes through the same steps: it is written to the catalog as pending, its terms to the store, both
+lasting; then one transaction makes it the document of its source in place of the old one; then the store forgets the
+old one. A process killed between any two of them leaves an index that shows the old state or the new.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from qwen_agentkit import settings
+from qwen_agentkit.errors import DocParserError, QwenAgentKitError
+from qwen_agentkit.rag.cache import DocumentCache
+from qwen_agentkit.rag.catalog import ChunkRow, Entry
+from qwen_agentkit.rag.ingest import (
+    changed_pages,
+    content_hash,
+    file_name,
+    index_terms,
+    options_key,
+    read_files,
+    rows_of,
+    text_document,
+    text_hash,
+)
+from qwen_agentkit.rag.report import AddReport, Problem
+from qwen_agentkit.rag.sources import find_sources, is_url, lies_in
+from qwen_agentkit.rag.workers import ReadProgress
+
+if TYPE_CHECKING:
+    from qwen_agentkit.rag.index import DocumentIndex
+
+# Chunks after which what was read is made visible; a crash loses no more than this.
+_BATCH_CHUNKS = 4_000
+# A file changed this shortly before it was looked at may change again without a new time stamp.
+_RACY_NS = 2_000_000_000
+
+
+class Adding:
+    """The work of one call, under the write lock.
+
+    Args:
+        index: The index.
+        progress: Called as files and pages are read.
+        cancelled: When true, no further file is begun.
+    """
+
+    def __init__(
+        self,
+        index: DocumentIndex,
+        progress: Callable[[ReadProgress], None] | None,
+        cancelled: Callable[[], bool] | None,
+    ) -> None:
+        self._index = index
+        self._catalog = index._catalog
+        self._progress = progress
+        self._cancelled = cancelled
+        self._report = AddReport()
+        self._batch: list[tuple[Entry, Sequence[ChunkRow]]] = []
+        self._batch_chunks = 0
+        self._known: dict[str, Entry] = {}
+        self._options = options_key(index.chunk_tokens, index.overlap_tokens, index.reading)
+        self._cache = index._cache
+        if self._cache is None and index.path is not None:
+            self._cache = DocumentCache()
+
+    # ---- files and addresses
+
+    def add_sources(self, paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> AddReport:
+        """Brings the index up to date with what `paths` name."""
+        wanted = find_sources(paths)
+        self._known = {entry.source: entry for entry in self._catalog.entries()}
+        gone = self._gone(wanted.files, wanted.folders, wanted.patterns, wanted.missing)
+        to_read: dict[str, Entry] = {}  # path to read -> what is known of it so far
+        for file in wanted.files:
+            found = self._look_at(file, file, "file")
+            if found is not None:
+                to_read[file] = found
+        for url in wanted.urls:
+            fetched = self._fetch(url)
+            found = self._look_at(url, fetched, "url") if fetched is not None else None
+            if found is not None and fetched is not None:
+                to_read[fetched] = found
+        self._read(to_read)
+        self._flush()
+        self._drop(gone)  # last, so that a file that was only renamed is not read again
+        self._end()
+        return self._report
+
+    def _gone(self, files: list[str], folders: list[str], patterns: list[str], missing: list[str]) -> list[str]:
+        """What the index holds from the places named and is no longer there."""
+        there = set(files)
+        gone = []
+        for source, entry in self._known.items():
+            if entry.kind != "file" or source in there:
+                continue
+            in_folder = any(lies_in(source, folder) for folder in folders)
+            fits = any(fnmatchcase(source, pattern) for pattern in patterns) or any(
+                lies_in(source, name) or fnmatchcase(source, name) for name in missing
+            )
+            # A file that was named itself may have an ending that a walk of its folder leaves out.
+            if (in_folder or fits) and not os.path.exists(source):
+                gone.append(source)
+        named = {name for name in missing if any(lies_in(source, name) or fnmatchcase(source, name) for source in gone)}
+        self._report.problems += [
+            Problem(name, f"{name}: there is no such file", "FileNotFoundError")
+            for name in missing
+            if name not in named
+        ]
+        return gone
+
+    def _drop(self, sources: Iterable[str]) -> None:
+        for source in sources:
+            entry = self._known[source]
+            with self._catalog.transaction() as database:
+                self._catalog.drop(database, source)
+                if entry.state == "live":
+                    self._catalog.write_change(database, source, "removed", None)
+            if entry.kind == "file":
+                self._forget(source)
+            if entry.state == "live":
+                self._report.removed.append(source)
+
+    def _forget(self, path: str) -> None:
+        """Erases a document's text from the cache of documents too."""
+        if self._cache is not None:
+            self._cache.forget(path)
+
+    def _look_at(self, source: str, path: str, kind: str) -> Entry | None:
+        """What is to be read: None when the source is as it was, or cannot be looked at, or was read elsewhere."""
+        known = self._known.get(source)
+        looked_at = time.time_ns()
+        try:
+            stamps = os.stat(path)
+            same = (
+                known is not None
+                and known.options == self._options
+                and (known.size, known.mtime) == (stamps.st_size, stamps.st_mtime_ns)
+                and known.mtime + _RACY_NS < known.looked_at
+            )
+            if same and known is not None:
+                self._stays(known)
+                return None
+            if not os.path.isfile(path):
+                raise OSError("it is no regular file")
+            entry = Entry(
+                source,
+                kind,
+                content_hash(path),
+                self._options,
+                stamps.st_size,
+                stamps.st_mtime_ns,
+                looked_at,
+            )
+        except OSError as error:
+            self._fail(
+                Entry(source, kind, options=self._options), f"{source}: {error.strerror or error}", type(error).__name__
+            )
+            return None
+        if known is not None and (known.hash, known.options) == (entry.hash, entry.options):
+            with self._catalog.transaction() as database:
+                touched = replace(known, size=entry.size, mtime=entry.mtime, looked_at=entry.looked_at)
+                self._catalog.touch(database, touched)
+            self._stays(known)
+            return None
+        twin = self._catalog.entry_of_content(entry.hash, entry.options)
+        if twin is not None:
+            self._copy(twin, entry)
+            return None
+        return entry
+
+    def _stays(self, known: Entry) -> None:
+        """The source is as it was; when it could not be read then, it cannot now."""
+        if known.state == "failed":
+            kind, _, reason = known.warnings[0].partition(" ")
+            self._report.problems.append(Problem(known.source, reason, kind))
+            return
+        self._report.unchanged.append(known.source)
+        if known.warnings:
+            self._report.warnings[known.source] = known.warnings
+
+    def _copy(self, twin: Entry, entry: Entry) -> None:
+        """The chunks of a document with the same content, as those of a renamed or copied file."""
+        hits = self._catalog.chunks_of(twin.source)
+        rows = [
+            ChunkRow(
+                hit.number, hit.page, hit.page_end, hit.sheet, hit.rows, hit.section, hit.start, hit.end, hit.tokens,
+                hit.text, bytes.fromhex(text_hash(hit.text))[:16],
+            )
+            for hit in hits
+        ]  # fmt: skip
+        title = twin.title
+        if title == Path(twin.source).name:
+            title = Path(entry.source).name
+        copied = replace(
+            twin,
+            source=entry.source,
+            kind=entry.kind,
+            size=entry.size,
+            mtime=entry.mtime,
+            looked_at=entry.looked_at,
+            title=title,
+        )
+        self._put(copied, rows)
+
+    def _fetch(self, url: str) -> str | None:
+        from qwen_agentkit.utils.web_cache import fetch_file
+
+        folder = self._index.path / "web" if self._index.path is not None else Path(settings.DEFAULT_WORKSPACE) / "web"
+        try:
+            return str(fetch_file(url, folder).path)
+        except (QwenAgentKitError, ValueError, OSError) as error:
+            known = self._known.get(url)
+            if known is not None and known.state == "live":
+                # The service is away; what was read stays.
+                self._report.unchanged.append(url)
+            self._report.problems.append(Problem(url, f"{url}: {error}", type(error).__name__))
+            return None
+
+    # ---- reading and writing
+
+    def _read(self, to_read: dict[str, Entry]) -> None:
+        for path, entry in to_read.items():
+            if entry.source in self._known and entry.kind == "file":
+                self._forget(path)  # the text of the old version
+        reading = read_files(
+            list(to_read),
+            self._index.chunk_tokens,
+            self._index.overlap_tokens,
+            cache=self._cache,
+            progress=self._progress,
+            cancelled=self._cancelled,
+            reading=self._index.reading,
+        )
+        for path, result in reading:
+            entry = to_read[path]
+            if isinstance(result, DocParserError):
+                self._fail(entry, str(result.message or result), type(result).__name__)
+                continue
+            read, rows = result
+            self._put(_merged(entry, read), rows)
+
+    def _fail(self, entry: Entry, reason: str, kind: str) -> None:
+        """A source that cannot be read. What was read of an older version is no longer what it says."""
+        known = self._known.get(entry.source)
+        with self._catalog.transaction() as database:
+            self._catalog.write_failed(database, replace(entry, warnings=[f"{kind} {reason}"]))
+            if known is not None and known.state == "live":
+                self._catalog.write_change(database, entry.source, "removed", None)
+        if known is not None and known.state == "live":
+            self._report.removed.append(entry.source)
+        self._report.problems.append(Problem(entry.source, reason, kind))
+
+    def _put(self, entry: Entry, rows: Sequence[ChunkRow]) -> None:
+        self._batch.append((entry, rows))
+        self._batch_chunks += len(rows)
+        if self._batch_chunks >= _BATCH_CHUNKS:
+            self._flush()
+
+    def _flush(self) -> None:
+        """Makes what was read lasting and visible."""
+        batch, self._batch, self._batch_chunks = self._batch, [], 0
+        if not batch:
+            return
+        store = self._index._store
+        written = []
+        with self._catalog.transaction() as database:
+            for entry, rows in batch:
+                entry.added_at = time.time()
+                written.append(self._catalog.write_pending(database, entry, rows))
+        for (entry, rows), (document, numbers) in zip(batch, written, strict=True):
+            for number, row in zip(numbers, rows, strict=True):
+                store.add(document, number, index_terms(row.text, entry.title, file_name(entry.source), row.section))
+        store.commit()
+        with self._catalog.transaction() as database:
+            for (entry, _), (document, _) in zip(batch, written, strict=True):
+                known = self._known.get(entry.source)
+                was_live = known is not None and known.state == "live"
+                self._catalog.publish(database, document, entry.source)
+                pages = changed_pages(known.page_hashes, entry.page_hashes) if known is not None and was_live else None
+                self._catalog.write_change(database, entry.source, "updated" if was_live else "added", pages)
+                (self._report.updated if was_live else self._report.added).append(entry.source)
+                if entry.warnings:
+                    self._report.warnings[entry.source] = entry.warnings
+                if not entry.chunks:
+                    reason = entry.warnings[0] if entry.warnings else "there is no text in it"
+                    self._report.problems.append(Problem(entry.source, f"{entry.source}: {reason}", "EmptyDocument"))
+
+    def _end(self) -> None:
+        """The store forgets what the catalog no longer has."""
+        self._index._take_out_dropped()
+        if self._report.removed or self._report.updated:
+            with self._catalog.transaction() as database:
+                self._catalog.drop_stray_vectors(database)
+
+    # ---- texts, removing
+
+    def add_texts(self, texts: Iterable[tuple[str, str] | tuple[str, str, str]]) -> AddReport:
+        """Adds texts under ids."""
+        self._known = {entry.source: entry for entry in self._catalog.entries()}
+        seen: set[str] = set()
+        for given in texts:
+            source, text, title = _read_text(given)
+            if source in seen:
+                self._flush()  # the later text of an id counts
+                self._known[source] = self._catalog.entry(source) or self._known[source]
+            seen.add(source)
+            digest = text_hash(f"{title or ''}\x00{text}")
+            known = self._known.get(source)
+            if known is not None and (known.hash, known.options, known.state) == (digest, self._options, "live"):
+                self._report.unchanged.append(source)
+                continue
+            read, rows = rows_of(
+                text_document(source, text, title), self._index.chunk_tokens, self._index.overlap_tokens
+            )
+            known_so_far = Entry(source, "text", digest, self._options, len(text), 0, time.time_ns())
+            self._put(_merged(known_so_far, read), rows)
+        self._flush()
+        self._end()
+        return self._report
+
+    def remove(self, sources: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[str]:
+        """Removes documents."""
+        names = [sources] if isinstance(sources, (str, os.PathLike)) else list(sources)
+        self._known = {entry.source: entry for entry in self._catalog.entries()}
+        gone: dict[str, None] = {}
+        for name in (os.fspath(given) for given in names):
+            if name in self._known:
+                gone[name] = None
+            elif not is_url(name):
+                real = os.path.realpath(os.path.expanduser(name))
+                gone.update(dict.fromkeys(source for source in self._known if lies_in(source, real)))
+        self._drop(gone)
+        self._end()
+        return list(gone)
+
+
+def _merged(stamps: Entry, read: Entry) -> Entry:
+    """What was read, with the stamps of its file."""
+    return replace(
+        read,
+        source=stamps.source,
+        kind=stamps.kind,
+        hash=stamps.hash,
+        options=stamps.options,
+        size=stamps.size,
+        mtime=stamps.mtime,
+        looked_at=stamps.looked_at,
+    )
+
+
+def _read_text(given: Any) -> tuple[str, str, str | None]:
+    is_sequence = isinstance(given, (tuple, list)) and len(given) in (2, 3)
+    if is_sequence and all(isinstance(part, str) for part in given) and given[0]:
+        return given[0], given[1], given[2] if len(given) == 3 else None
+    raise ValueError(f"(id, text) or (id, text, title) is wanted for each text, not {given!r}")

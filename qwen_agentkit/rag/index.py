@@ -1,0 +1,514 @@
+"""`DocumentIndex`: documents indexed once, found by their terms (and, with an embedder, by their meaning).
+
+    with DocumentIndex("workspace/handbook") as index:
+        index.add("handbook/")
+        for hit in index.search("guarantee of the motor", top_k=3):
+            print(hit.score, hit.source, hit.page, hit.text[:80])
+
+On disk an index is a folder with a catalog (texts, places, what changed) and a store of terms. Any number of threads
+and processes may search it; one writes at a time and others wait. A writer that is killed leaves the last whole state.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from qwen_agentkit import settings
+from qwen_agentkit.log import logger
+from qwen_agentkit.rag.catalog import Catalog
+from qwen_agentkit.rag.explain import Explanation, explain_hit
+from qwen_agentkit.rag.filters import Filter, HitFilter
+from qwen_agentkit.rag.hits import Hit
+from qwen_agentkit.rag.ingest import file_name, index_terms
+from qwen_agentkit.rag.report import AddReport, Change
+from qwen_agentkit.rag.store import Store, open_store
+from qwen_agentkit.rag.write_lock import WriteLock
+from qwen_agentkit.utils.text.quotes import find_quote
+from qwen_agentkit.utils.text.segment import SEGMENT_VERSION, query_weights
+
+if TYPE_CHECKING:
+    from qwen_agentkit.rag.cache import DocumentCache
+    from qwen_agentkit.rag.embedders import Embedder
+    from qwen_agentkit.rag.rerankers import Reranker
+    from qwen_agentkit.rag.workers import ReadProgress
+
+CATALOG_FILE = "catalog.sqlite"
+LOCK_FILE = "write.lock"
+# How many hits a search looks at beyond those asked for where some will be dropped.
+_MORE = 4
+_MOST_LOOKED_AT = 10_000
+# Removed chunks that stay in the store until it is made anew: as many as this, or this share of what is left.
+_DEAD_CHUNKS = 2_000
+_DEAD_SHARE = 0.25
+
+
+class DocumentIndex:
+    """An index of documents.
+
+    Args:
+        path: Folder of the index, made when missing; None keeps it in memory, private to this object.
+        embedder: Finds by meaning too; see `qwen_agentkit.rag.embedders`.
+        store: `tantivy`, or `memory` for small sets (rank-bm25).
+        chunk_tokens: The most tokens of a passage; None is `settings.DEFAULT_PARSER_PAGE_SIZE`.
+        overlap_tokens: As for `chunk_document`.
+        reranker: Puts the first hits into a better order; see `qwen_agentkit.rag.rerankers`.
+        cache: Where documents that were read are kept; None is the workspace's for an index on disk, and none for one
+            in memory.
+        reading: Further options of `read_documents`, such as `password`, `ocr`, `limits`.
+
+    Raises:
+        ValueError: `path` is a file, or an index that cannot be read.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        embedder: Embedder | None = None,
+        store: str = "tantivy",
+        *,
+        chunk_tokens: int | None = None,
+        overlap_tokens: int | None = None,
+        reranker: Reranker | None = None,
+        cache: DocumentCache | None = None,
+        reading: Mapping[str, Any] | None = None,
+    ) -> None:
+        if store not in ("tantivy", "memory"):
+            raise ValueError(f"store is 'tantivy' or 'memory', not {store!r}")
+        if chunk_tokens is not None and chunk_tokens < 8:
+            raise ValueError(f"chunk_tokens is 8 or more, not {chunk_tokens!r}")
+        self.path = None if path is None else Path(os.path.abspath(os.path.expanduser(path)))
+        if self.path is not None and self.path.exists() and not self.path.is_dir():
+            raise ValueError(f"An index is a folder; {str(self.path)!r} is a file")
+        self.embedder = embedder
+        self.reranker = reranker
+        self.chunk_tokens = chunk_tokens or settings.DEFAULT_PARSER_PAGE_SIZE
+        self.overlap_tokens = overlap_tokens
+        self.reading = dict(reading or {})
+        self._store_name = store
+        self._cache = cache
+        self._closed = False
+        self._lock = threading.RLock()
+        self._pid = 0
+        # Handles of the process that this one was forked from: closing them here could harm it.
+        self._abandoned: list[Any] = []
+        self._catalog: Catalog
+        self._store: Store
+        self._vectors: Any = None
+        self._seen: tuple[int, str | None] = (-1, None)
+        self._open()
+
+    # ---- life
+
+    def _open(self) -> None:
+        if self.path is not None:
+            self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._write_lock = WriteLock(None if self.path is None else self.path / LOCK_FILE)
+        self._catalog = Catalog(None if self.path is None else self.path / CATALOG_FILE)
+        self._pid = os.getpid()
+        self._vectors = None
+        try:
+            self._open_store()
+        except BaseException:
+            self._catalog.close()
+            raise
+
+    def _open_store(self) -> None:
+        if self._try_store():
+            return
+        with self._write_lock.hold():
+            if not self._try_store():  # another process may have made it meanwhile
+                self._rebuild()
+
+    def _try_store(self) -> bool:
+        """Opens the store as it lies there; false when it is to be made (anew)."""
+        folder = self._terms_folder()
+        lies_on_disk = self.path is not None and self._store_name == "tantivy"
+        as_now = self._catalog.meta("segments") == self._segments("tantivy")
+        if lies_on_disk and (folder is None or not folder.is_dir() or not as_now):
+            return False
+        try:
+            self._store = open_store(self._store_name, folder, self._load_terms)
+        except ValueError as error:
+            logger.warning("the terms of the index %s cannot be read and are made anew: %s", self.path, error)
+            return False
+        self._seen = self._state()
+        return True
+
+    def _segments(self, store: str) -> str:
+        return f"{store}-{SEGMENT_VERSION}"
+
+    def _terms_folder(self) -> Path | None:
+        """Where the store lies; None for one in memory, and before there is one."""
+        name = self._catalog.meta("terms")
+        return None if self.path is None or self._store_name == "memory" or name is None else self.path / name
+
+    def _load_terms(self) -> Iterator[tuple[int, int, list[str]]]:
+        for document, hit in self._catalog.every_chunk():
+            yield hit.chunk, document, _terms_of(hit)
+
+    def _rebuild(self) -> None:
+        """Makes the store anew from the catalog's texts, beside the old one, and then puts it in its place."""
+        old = self._catalog.meta("terms")
+        new = f"terms-{int((old or 'terms-0').rpartition('-')[2]) + 1}"
+        folder = None
+        if self.path is not None and self._store_name != "memory":
+            folder = self.path / new
+            shutil.rmtree(folder, ignore_errors=True)  # of a writer that was killed at this point
+        store = open_store(self._store_name, folder, self._load_terms)
+        if store.name != "memory":
+            for chunk, document, terms in self._load_terms():
+                store.add(document, chunk, terms)
+            store.commit()
+            store.end_writing()
+        with self._catalog.transaction() as database:
+            database.execute("INSERT OR REPLACE INTO meta VALUES ('terms', ?)", (new,))
+            database.execute("INSERT OR REPLACE INTO meta VALUES ('segments', ?)", (self._segments(store.name),))
+            database.execute("INSERT OR REPLACE INTO meta VALUES ('dead', '0')")
+            database.execute("DELETE FROM dropped")
+        self._store = store
+        self._seen = self._state()
+        if self.path is not None and old is not None:
+            shutil.rmtree(self.path / old, ignore_errors=True)  # open readers keep their files until they look again
+
+    def _state(self) -> tuple[int, str | None]:
+        return self._catalog.version(), self._catalog.meta("terms")
+
+    def _ready(self) -> None:
+        """Raises after `close`, opens anew after a fork, and sees what others have written."""
+        if self._closed:
+            raise ValueError("This DocumentIndex is closed")
+        with self._lock:
+            if self._pid != os.getpid():
+                if self.path is None:
+                    self._pid = os.getpid()  # an index in memory was copied whole
+                else:
+                    self._abandoned += [self._catalog, self._store]
+                    self._open()
+            version = self._catalog.version()
+            if version == self._seen[0]:
+                return
+            terms = self._catalog.meta("terms")
+            if terms != self._seen[1] and self._store.name != "memory":
+                self._store = open_store(self._store_name, self._terms_folder(), self._load_terms)
+            else:
+                self._store.refresh()
+            self._vectors = None
+            self._seen = (version, terms)
+
+    def close(self) -> None:
+        """Closes the index; every later call raises ValueError. Closing twice does nothing."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            if self._pid == os.getpid():
+                self._store.close()
+                self._catalog.close()
+            self._vectors = None
+
+    def __enter__(self) -> DocumentIndex:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self.path is None:
+            raise TypeError("A DocumentIndex in memory cannot be copied; give it a path")
+        return _reopened, (
+            str(self.path),
+            self.embedder,
+            self._store_name,
+            {
+                "chunk_tokens": self.chunk_tokens,
+                "overlap_tokens": self.overlap_tokens,
+                "reranker": self.reranker,
+                "cache": self._cache,
+                "reading": self.reading,
+            },
+        )
+
+    def __repr__(self) -> str:
+        return f"DocumentIndex({str(self.path) if self.path else None!r}{', closed' if self._closed else ''})"
+
+    # ---- writing
+
+    @contextmanager
+    def _writing(self, wait: float | None, cancelled: Callable[[], bool] | None = None) -> Iterator[None]:
+        """The right to write, with what a killed writer left put in order."""
+        self._ready()
+        with self._write_lock.hold(wait, cancelled):
+            self._ready()
+            try:
+                self._catalog.clear_pending()
+                self._take_out_dropped()
+                yield
+            finally:
+                self._store.end_writing()
+                if self._catalog.meta("segments") != self._segments(self._store.name):
+                    # Written without tantivy: whoever has it makes its store anew.
+                    self._catalog.set_meta("segments", self._segments(self._store.name))
+                self._catalog.settle()
+                self._vectors = None
+                self._seen = self._state()
+
+    def _take_out_dropped(self) -> None:
+        dropped = self._catalog.dropped()
+        if dropped:
+            for document in dropped:
+                self._store.delete(document)
+            self._store.commit()
+            self._catalog.forget_dropped(dropped)
+
+    def add(
+        self,
+        paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+        *,
+        progress: Callable[[ReadProgress], None] | None = None,
+        cancelled: Callable[[], bool] | None = None,
+        wait: float | None = None,
+    ) -> AddReport:
+        """Brings the index up to date with files, folders, patterns and addresses.
+
+        A file that did not change costs a stat, an address a question to its server. A folder is reconciled: files
+        that are gone from it are removed, sources elsewhere stay. What cannot be read is a problem of the report.
+
+        Args:
+            paths: One or several.
+            progress: Called as files and pages are read.
+            cancelled: Asked now and then; when true, what is done so far stays and the rest is left.
+            wait: Seconds to wait for another writer; None is for ever.
+
+        Raises:
+            ValueError: A path is no path, or the index is closed.
+            TimeoutError: Another writer did not finish in time.
+        """
+        from qwen_agentkit.rag.adding import Adding
+
+        with self._writing(wait, cancelled):
+            report = Adding(self, progress, cancelled).add_sources(paths)
+            self._after_writing(report)
+        return report
+
+    def add_texts(
+        self, texts: Iterable[tuple[str, str] | tuple[str, str, str]], *, wait: float | None = None
+    ) -> AddReport:
+        """Adds texts under ids of your own; a text under a known id replaces it.
+
+        Args:
+            texts: (id, text) or (id, text, title) for each.
+            wait: Seconds to wait for another writer.
+
+        Raises:
+            ValueError: An entry has another shape.
+        """
+        from qwen_agentkit.rag.adding import Adding
+
+        with self._writing(wait):
+            report = Adding(self, None, None).add_texts(texts)
+            self._after_writing(report)
+        return report
+
+    def remove(
+        self, sources: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], *, wait: float | None = None
+    ) -> list[str]:
+        """Removes documents and erases their text, also from the cache of documents.
+
+        Args:
+            sources: Paths, folders (all below them), addresses or ids.
+            wait: Seconds to wait for another writer.
+
+        Returns:
+            The sources that were there and are gone.
+        """
+        from qwen_agentkit.rag.adding import Adding
+
+        with self._writing(wait):
+            removed = Adding(self, None, None).remove(sources)
+            self._after_writing(AddReport(removed=removed))
+        return removed
+
+    def _after_writing(self, report: AddReport) -> None:
+        if report.changed:
+            totals = self._catalog.totals()
+            dead = int(self._catalog.meta("dead") or 0)
+            # A small store is made anew at once, so that not even the words of what was removed stay on disk.
+            if dead and (totals["chunks"] <= _DEAD_CHUNKS or dead > _DEAD_SHARE * totals["chunks"]):
+                self._store.end_writing()
+                self._rebuild()
+        if self.embedder is not None:
+            from qwen_agentkit.rag.vectors import fill_vectors
+
+            fill_vectors(self._catalog, self.embedder, report)
+
+    def clean(self, *, wait: float | None = None) -> int:
+        """Gives back disk space: makes the store of terms anew and packs the catalog.
+
+        Returns:
+            Bytes that were freed.
+        """
+        before = self.stats["bytes"]
+        with self._writing(wait):
+            self._rebuild()
+            self._catalog.compact()
+        return max(0, before - self.stats["bytes"])
+
+    # ---- searching
+
+    def search(self, query: str, top_k: int = 10, filter: Filter = None) -> list[Hit]:
+        """The passages that fit a query best.
+
+        Args:
+            query: A question or words, in any language.
+            top_k: The most hits.
+            filter: None, a dict (`source`: paths, folders, patterns or ids; `file_type`; `page`: a number or (first,
+                last); `sheet`; `section`: a part of it), or a function from a hit to whether it counts.
+
+        Raises:
+            ValueError: `query` is no text, `top_k` is below 1, `filter` is not understood, or the index is closed.
+        """
+        if not isinstance(query, str):
+            raise ValueError(f"The query is text, not {type(query).__name__}")
+        if top_k < 1:
+            raise ValueError(f"top_k is 1 or more, not {top_k!r}")
+        self._ready()
+        wanted = HitFilter.read(filter)
+        documents = wanted.documents(self._catalog)
+        if documents is not None and not documents:
+            return []
+        weights = query_weights(query)
+        depth = top_k if self.reranker is None else max(top_k, self.reranker.depth)
+        hits = self._by_terms(weights, depth, documents, wanted)
+        if self.embedder is not None:
+            from qwen_agentkit.rag.vectors import join_vectors
+
+            hits = join_vectors(self, query, hits, depth, documents, wanted)
+        if self.reranker is not None and hits:
+            from qwen_agentkit.rag.rerankers import rerank
+
+            hits = rerank(self.reranker, query, hits)
+        hits = hits[:top_k]
+        for rank, hit in enumerate(hits, 1):
+            hit.rank, hit.query = rank, weights
+        return hits
+
+    def _by_terms(
+        self, weights: dict[str, float], top_k: int, documents: set[int] | None, wanted: HitFilter
+    ) -> list[Hit]:
+        looked_at = top_k if wanted.is_open else top_k * _MORE
+        while True:
+            found = self._store.search(weights, looked_at, documents)
+            hits = self.hits_of(found, "keyword", wanted)
+            if len(hits) >= top_k or len(found) < looked_at or looked_at >= _MOST_LOOKED_AT:
+                return hits[:top_k]
+            looked_at *= _MORE
+
+    def hits_of(self, found: Sequence[tuple[int, float]], searcher: str, wanted: HitFilter) -> list[Hit]:
+        """The live hits of chunk numbers with scores that a filter lets through, in order."""
+        held = self._catalog.hits([chunk for chunk, _ in found])
+        hits = []
+        for chunk, score in found:
+            hit = held.get(chunk)
+            if hit is not None and wanted.lets_through(hit):
+                hit.score, hit.searcher = score, searcher
+                hits.append(hit)
+        return hits
+
+    def explain(self, hit: Hit) -> Explanation:
+        """What a hit's score is made of: each term's part, its ranks in a hybrid search."""
+        self._ready()
+        return explain_hit(hit, self._store, _terms_of(hit))
+
+    def chunks(self, source: str) -> list[Hit]:
+        """All passages of a document in reading order; [] for an unknown one."""
+        self._ready()
+        return self._catalog.chunks_of(source)
+
+    def neighbours(self, hit: Hit, before: int = 1, after: int = 1) -> list[Hit]:
+        """The passages around a hit, itself included, in reading order."""
+        self._ready()
+        return self._catalog.chunks_of(hit.source, (hit.number - before, hit.number + after))
+
+    # ---- facts
+
+    def sources(self) -> list[dict[str, Any]]:
+        """What the index holds, one dict a source: `source title file_type pages chunks tokens added_at warnings`."""
+        self._ready()
+        names = ("source", "title", "file_type", "pages", "chunks", "tokens", "added_at", "warnings")
+        entries = sorted(self._catalog.entries("live"), key=lambda entry: entry.source)
+        return [{name: getattr(entry, name) for name in names} for entry in entries]
+
+    def changes(self, since: float | datetime = 0.0, citations: Iterable[Mapping[str, Any]] = ()) -> list[Change]:
+        """What changed in the index after a moment, and which of your citations rested on it.
+
+        Args:
+            since: Seconds since the epoch, or a datetime.
+            citations: Citations that you keep (`extra["citations"]` of answers). One rests on a change when its source
+                is gone, its page changed, or (without pages) its quote is no longer there.
+
+        Returns:
+            One `Change` for each, in order of time.
+        """
+        self._ready()
+        moment = since.timestamp() if isinstance(since, datetime) else float(since)
+        kept = [dict(citation) for citation in citations]
+        return [
+            Change(
+                row.source,
+                row.kind,
+                row.at,
+                row.pages,
+                [c for c in kept if self._rests_on(c, row.source, row.kind, row.pages)],
+            )
+            for row in self._catalog.changes(moment)
+        ]
+
+    def _rests_on(self, citation: Mapping[str, Any], source: str, kind: str, pages: list[int] | None) -> bool:
+        if citation.get("source") != source or kind == "added":
+            return False
+        if kind == "removed":
+            return True
+        page = citation.get("page")
+        if pages is not None and page is not None:
+            return any(page <= changed <= (citation.get("page_end") or page) for changed in pages)
+        quote = citation.get("quote") or ""
+        return not any(find_quote(quote, hit.text) for hit in self._catalog.chunks_of(source))
+
+    @property
+    def stats(self) -> dict[str, Any]:
+        """`documents chunks tokens characters failed vectors bytes store embedder path`."""
+        self._ready()
+        return {
+            **self._catalog.totals(),
+            "bytes": self._disk_bytes(),
+            "store": self._store.name,
+            "embedder": self._catalog.meta("embedder"),
+            "path": None if self.path is None else str(self.path),
+        }
+
+    def _disk_bytes(self) -> int:
+        if self.path is None:
+            return 0
+        size = 0
+        for parent, _, files in os.walk(self.path):
+            for name in files:
+                try:
+                    size += os.path.getsize(os.path.join(parent, name))
+                except FileNotFoundError:
+                    continue  # a segment that was merged away meanwhile
+        return size
+
+
+def _terms_of(hit: Hit) -> list[str]:
+    return index_terms(hit.text, hit.title, file_name(hit.source), hit.section)
+
+
+def _reopened(path: str, embedder: Any, store: str, options: dict[str, Any]) -> DocumentIndex:
+    return DocumentIndex(path, embedder, store, **options)

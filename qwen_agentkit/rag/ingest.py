@@ -1,0 +1,143 @@
+"""From files to what the catalog keeps: reading in worker processes, chunking, hashes of pages."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from qwen_agentkit.errors import DocParserError
+from qwen_agentkit.rag.cache import DocumentCache
+from qwen_agentkit.rag.catalog import ChunkRow, Entry
+from qwen_agentkit.rag.chunking import CHUNKER_VERSION, chunk_document
+from qwen_agentkit.rag.document import TEXT, Block, Document
+from qwen_agentkit.rag.reading import PARSER_VERSION
+from qwen_agentkit.rag.workers import ReadProgress, read_documents
+from qwen_agentkit.utils.text.segment import segment
+
+Read = tuple[Entry, list[ChunkRow]]
+
+
+def options_key(chunk_tokens: int, overlap_tokens: int | None, reading: dict[str, Any]) -> str:
+    """What the chunks of a content depend on beside it, in one text. A password is no part of it."""
+    kept = {name: value for name, value in sorted(reading.items()) if name != "password"}
+    return json.dumps([PARSER_VERSION, CHUNKER_VERSION, chunk_tokens, overlap_tokens, kept])
+
+
+def content_hash(path: str | os.PathLike[str]) -> str:
+    """SHA-256 of a file. The name's ending is in it, because it is a hint to what the content is."""
+    with open(path, "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest() + Path(path).suffix.lower()
+
+
+def text_hash(text: str) -> str:
+    """SHA-256 of a text."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def read_files(
+    paths: Sequence[str],
+    chunk_tokens: int,
+    overlap_tokens: int | None,
+    *,
+    cache: DocumentCache | None,
+    progress: Callable[[ReadProgress], None] | None,
+    cancelled: Callable[[], bool] | None,
+    reading: dict[str, Any],
+) -> Iterator[tuple[str, Read | DocParserError]]:
+    """Reads files and cuts them into chunks.
+
+    Yields:
+        (path, entry and chunks, or the error), as each is finished. The entry knows what was read, not what the file's
+        stamps are.
+    """
+    for path, result in read_documents(paths, cache=cache, progress=progress, cancelled=cancelled, **reading):
+        if isinstance(result, DocParserError):
+            yield path, result
+        else:
+            yield path, rows_of(result, chunk_tokens, overlap_tokens)
+
+
+def rows_of(document: Document, chunk_tokens: int, overlap_tokens: int | None = None) -> Read:
+    """What the catalog keeps of a document."""
+    chunks = chunk_document(document, chunk_tokens, overlap_tokens)
+    rows = [
+        ChunkRow(
+            number=chunk.number,
+            page=chunk.page,
+            page_end=chunk.page_end,
+            sheet=chunk.sheet,
+            rows=chunk.rows,
+            section=chunk.section,
+            start=chunk.start,
+            end=chunk.end,
+            tokens=chunk.tokens,
+            text=chunk.text,
+            text_hash=hashlib.sha256(chunk.text.encode("utf-8", "surrogatepass")).digest()[:16],
+        )
+        for chunk in chunks
+    ]
+    entry = Entry(
+        source=document.source,
+        title=document.title,
+        file_type=document.file_type,
+        pages=document.page_count,
+        chunks=len(rows),
+        tokens=sum(row.tokens for row in rows),
+        characters=len(document.text),
+        warnings=list(document.warnings),
+        page_hashes=page_hashes(document),
+    )
+    return entry, rows
+
+
+def text_document(source: str, text: str, title: str | None = None) -> Document:
+    """A text of the caller's as a document: its paragraphs are kept as they stand."""
+    return Document(
+        source=source, title=title or "", file_type="text", blocks=[Block(TEXT, text)] if text.strip() else []
+    )
+
+
+def page_hashes(document: Document) -> dict[int, str]:
+    """A short hash of the text of each page; page 0 is what has no page."""
+    pages: dict[int, Any] = {}
+    for block in document.blocks:
+        digest = pages.setdefault(block.page or 0, hashlib.sha256())
+        digest.update(block.text.encode("utf-8", "surrogatepass") + b"\x00")
+    return {page: digest.hexdigest()[:16] for page, digest in pages.items()}
+
+
+def changed_pages(before: dict[int, str], after: dict[int, str]) -> list[int] | None:
+    """The pages whose hash is another one, new or gone; None where there are no pages."""
+    pages = sorted(page for page in before.keys() | after.keys() if before.get(page) != after.get(page))
+    return [page for page in pages if page] or None
+
+
+def index_terms(text: str, *places: str | None) -> list[str]:
+    """The terms of a chunk: of its text, and once those of its title, file name and headings that it lacks."""
+    terms = segment(text)
+    around = [place for place in places if place]
+    if around:
+        held = set(terms)
+        terms += [term for term in dict.fromkeys(segment("\n".join(around))) if term not in held]
+    return terms
+
+
+def file_name(source: str) -> str | None:
+    """The name of a source's file, for its terms; None for an id."""
+    return Path(source).name if os.sep in source or "/" in source else None
+
+
+def batches(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
+    """Lists of at most `size` items."""
+    batch: list[Any] = []
+    for item in items:
+        batch.append(item)
+        if len(batch) >= size:
+            yield batch
+            batch = []
+    if batch:
+        yield batch

@@ -1,0 +1,117 @@
+"""What the caller names (files, folders, patterns, addresses) as a list of documents to index."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from qwen_agentkit.rag.reading import PARSERS
+from qwen_agentkit.rag.sniff import CODE_ENDINGS
+from qwen_agentkit.utils.work_dir import local_path
+
+# Endings that are looked at when a folder is walked. A file that is named itself is read whatever its name.
+_ALSO = ".htm .xhtml .markdown .xlsm .xlsb .text .log .rst .eml .ipynb .docm .pptm .jsonl .ndjson"
+FOLDER_ENDINGS = frozenset({f".{kind}" for kind in PARSERS} | CODE_ENDINGS | set(_ALSO.split()))
+_SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules", ".git", ".hg", ".svn", ".venv", "venv"})
+# Legacy formats are named as problems, so that nobody thinks they were read.
+_NAMED_ALTHOUGH_UNREADABLE = frozenset({".doc", ".ppt", ".msg"})
+
+
+@dataclass
+class Wanted:
+    """What is to be indexed.
+
+    Args:
+        files: Absolute, resolved paths of files, each once, in the order found.
+        urls: Addresses.
+        folders: Folders that were named: what the index holds from them and is not in `files` has gone.
+        missing: Paths that were named and do not exist, absolute.
+        patterns: Patterns that were named, absolute: what the index holds that fits one and is not on disk has gone.
+    """
+
+    files: list[str] = field(default_factory=list)
+    urls: list[str] = field(default_factory=list)
+    folders: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    patterns: list[str] = field(default_factory=list)
+
+
+def is_url(name: str) -> bool:
+    """Whether a source is fetched from the web."""
+    return name.lower().startswith(("http://", "https://"))
+
+
+def find_sources(named: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> Wanted:
+    """Finds the documents behind names.
+
+    Args:
+        named: Paths, folders (walked, hidden files and foreign kinds left out), patterns with ``*``, and http(s)
+            addresses; one or several.
+
+    Raises:
+        ValueError: A name is empty or no text.
+    """
+    wanted = Wanted()
+    names = [named] if isinstance(named, (str, os.PathLike)) else list(named)
+    seen: set[str] = set()
+    for name in names:
+        text = os.fspath(name) if isinstance(name, (str, os.PathLike)) else name
+        if not isinstance(text, str) or not text.strip() or "\x00" in text:
+            raise ValueError(f"A path or address is wanted, not {name!r}")
+        if is_url(text):
+            if text not in seen:
+                seen.add(text)
+                wanted.urls.append(text)
+            continue
+        for file in _files_of(os.path.expanduser(local_path(text)), wanted):
+            if file not in seen:
+                seen.add(file)
+                wanted.files.append(file)
+    return wanted
+
+
+def _files_of(path: str, wanted: Wanted) -> Iterator[str]:
+    real = os.path.realpath(path)
+    if os.path.isdir(real):
+        wanted.folders.append(real)
+        yield from _walk(real)
+    elif os.path.exists(real):
+        yield real
+    elif glob.has_magic(path):
+        pattern = os.path.join(os.path.realpath(os.path.dirname(path) or "."), os.path.basename(path))
+        matches = [match for match in sorted(glob.glob(path, recursive=True)) if not os.path.isdir(match)]
+        (wanted.patterns if matches else wanted.missing).append(pattern)
+        yield from map(os.path.realpath, matches)
+    else:
+        wanted.missing.append(real)
+
+
+def _walk(folder: str) -> Iterator[str]:
+    for parent, folders, files in os.walk(folder):
+        folders[:] = sorted(
+            name
+            for name in folders
+            if not name.startswith(".") and name not in _SKIPPED_FOLDERS and not _is_index(os.path.join(parent, name))
+        )
+        for name in sorted(files):
+            # "~$" begins the lock files of office programs.
+            if name.startswith((".", "~$")):
+                continue
+            ending = Path(name).suffix.lower()
+            if ending in FOLDER_ENDINGS or ending in _NAMED_ALTHOUGH_UNREADABLE:
+                yield os.path.realpath(os.path.join(parent, name))
+
+
+def _is_index(folder: str) -> bool:
+    """An index that lies within a folder is no document of it."""
+    return os.path.exists(os.path.join(folder, "catalog.sqlite")) or os.path.exists(
+        os.path.join(folder, "cache.sqlite")
+    )
+
+
+def lies_in(source: str, folder: str) -> bool:
+    """Whether a path is a folder's or below it."""
+    return source == folder or source.startswith(folder.rstrip(os.sep) + os.sep)
