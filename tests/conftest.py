@@ -3,11 +3,16 @@
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import hypothesis
 import pytest
 
 from qwen_agentkit import settings
 from tests.servers.dashscope_server import DashScopeServer
 from tests.servers.oai_server import OAIServer
+
+# The same examples each time; machines that run this are shared, so no example has a deadline.
+hypothesis.settings.register_profile("suite", deadline=None, derandomize=True)
+hypothesis.settings.load_profile("suite")
 
 
 class Site:

@@ -151,8 +151,11 @@ class _Call:
         self, outcome: str, content: str | list[ContentItem], error: BaseException | None = None
     ) -> str | list[ContentItem]:
         detail = None if error is None else "".join(traceback.format_exception(error))
-        if detail is not None:
-            logger.warning("Tool %s: %s\n%s", self.name, outcome, detail)
+        if outcome == events.FAILED:
+            logger.warning("Tool %s failed\n%s", self.name, detail)
+        elif outcome != events.OK:
+            # The model's own mistake, or a decision: nothing in the program to look for.
+            logger.info("Tool %s: %s (%s)", self.name, outcome, content)
         if self.run is not None and tool_ledger(self.run).finish(self.call_id, outcome):
             shown = content if isinstance(content, str) else [item.model_dump() for item in content]
             self.run.emit(
