@@ -5,14 +5,11 @@ A round is one turn of one speaker, here and wherever rounds are counted.
 
 from __future__ import annotations
 
-import copy
-import random
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from qwen_agentkit.agent import Agent
-from qwen_agentkit.agents.group.conditions import Moderator
-from qwen_agentkit.agents.group.handoffs import HandoffBounds, as_member, filtered, with_open_handoffs
+from qwen_agentkit.agents.group.handoffs import HandoffBounds, filtered, with_open_handoffs
 from qwen_agentkit.agents.group.model_selection import ByModel
 from qwen_agentkit.agents.group.names import mentions_in, same_name
 from qwen_agentkit.agents.group.progress import Progress
@@ -29,16 +26,13 @@ from qwen_agentkit.agents.group.selection import (
     SpeakerSelection,
 )
 from qwen_agentkit.agents.group.state import TeamState
-from qwen_agentkit.agents.group.termination import News, Stop, Termination
-from qwen_agentkit.agents.group.turns import TurnRun, handoff_target, used
-from qwen_agentkit.agents.group.views import owners_of, talk_for_team, text_of, view_for
+from qwen_agentkit.agents.group.team import Team, check_bound
+from qwen_agentkit.agents.group.termination import Stop, Termination
+from qwen_agentkit.agents.group.turns import TurnRun, handoff_target
+from qwen_agentkit.agents.group.views import text_of
 from qwen_agentkit.agents.group_chat_auto_router import GroupChatAutoRouter
-from qwen_agentkit.agents.multi_agent_hub import MultiAgentHub, check_members
 from qwen_agentkit.agents.user_agent import is_pending
-from qwen_agentkit.events import SpeakerSelected
-from qwen_agentkit.run_context import current_run
-from qwen_agentkit.schema import SYSTEM, Message
-from qwen_agentkit.utils.generate_cfg import merge_generate_cfgs
+from qwen_agentkit.schema import Message
 
 METHODS = ("auto", "round_robin", "random", "manual", "handoff")
 DEFAULT_ROUNDS = 3
@@ -46,7 +40,7 @@ DEFAULT_ROUNDS = 3
 MOST_ROUNDS = 100
 
 
-class GroupChat(Agent, MultiAgentHub):
+class GroupChat(Team):
     """Members who speak one after the other; also an agent itself, so it can be a member, a tool, a service.
 
     Args:
@@ -76,9 +70,6 @@ class GroupChat(Agent, MultiAgentHub):
         ValueError: Members that cannot form a team, an unknown method, `auto` without a model, a bound below 1.
     """
 
-    # As a member of another team it wants to know who said what.
-    takes_named_messages = True
-
     def __init__(
         self,
         agents: Sequence[Agent] | Mapping[str, Any],
@@ -100,7 +91,6 @@ class GroupChat(Agent, MultiAgentHub):
         prompts: Prompts | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(llm=llm, **kwargs)
         check_prompts(prompts)
         for name, bound in (
             ("max_round", max_round),
@@ -109,17 +99,21 @@ class GroupChat(Agent, MultiAgentHub):
             ("max_ping_pong", max_ping_pong),
             ("max_stalled_rounds", max_stalled_rounds),
         ):
-            _check_bound(name, bound)
+            check_bound(name, bound)
         configured = isinstance(agents, Mapping)
+        if isinstance(llm, (dict, str)):
+            from qwen_agentkit.llm import get_chat_model
+
+            llm = get_chat_model(llm)  # one model for the host and all configured members
+        super().__init__(
+            members_from(agents, llm) if isinstance(agents, Mapping) else agents,
+            termination=termination,
+            moderator=moderator,
+            max_response_tokens=max_response_tokens,
+            llm=llm,
+            **kwargs,
+        )
         self.background = str(agents.get("background") or "") if isinstance(agents, Mapping) else ""
-        members = members_from(agents, self.llm) if isinstance(agents, Mapping) else agents
-        self._agents = check_members(members, type(self).__name__)
-        if moderator is not None:
-            judged = Moderator(moderator)
-            termination = judged if termination is None else termination | judged
-        if termination is not None and not isinstance(termination, Termination):
-            raise ValueError(f"termination is a condition of qwen_agentkit.agents, not {termination!r}")
-        self.termination = termination
         self.max_round = max_round
         self.allow_repeated_speaker = allow_repeated_speaker
         self.max_consecutive_same_speaker = max_consecutive_same_speaker
@@ -128,7 +122,6 @@ class GroupChat(Agent, MultiAgentHub):
         self.max_stalled_rounds = max_stalled_rounds
         self._prompts = dict(prompts or {})
         self._introduce = configured if introduce is None else introduce
-        self._speakers = {agent.name: as_member(_bounded(agent, max_response_tokens)) for agent in self._agents}
         self.agent_selection_method = "round_table" if round_table else agent_selection_method
         self._selection = self._make_selection(self.agent_selection_method, function_list)
 
@@ -181,8 +174,10 @@ class GroupChat(Agent, MultiAgentHub):
             **kwargs: For the members.
         """
         kept = state if state is not None else TeamState()
-        with kept.in_use({"kind": type(self).__name__, "members": self.agent_names}):
-            condition, stop = self._begin(kept, messages, lang, max_round, mentioned_agents_name, kwargs.get("seed"))
+        with kept.in_use(self._identity):
+            condition, stop = self._begin(
+                kept, messages, lang, kwargs.get("seed"), max_round=max_round, mentioned=mentioned_agents_name
+            )
             progress = Progress(kept, self.max_stalled_rounds, self.max_consecutive_same_speaker)
             while stop is None:
                 choice = self._next_speaker(kept, progress, keeps_state=state is not None)
@@ -205,42 +200,26 @@ class GroupChat(Agent, MultiAgentHub):
                     stop = Stop("one turn was asked for")
             yield self._end(kept, stop)
 
-    def _begin(
+    def _start(
         self,
         state: TeamState,
         messages: list[Message],
-        lang: str,
-        max_round: int | None,
-        mentioned: Sequence[str] | None,
-        seed: int | None,
-    ) -> tuple[Termination | None, Stop | None]:
-        """Starts a run, or takes up one that was broken off. Returns the condition and why nobody need speak."""
-        _check_bound("max_round", max_round)
-        condition = self.termination.fresh() if self.termination is not None else None
+        resumed: bool,
+        max_round: int | None = None,
+        mentioned: Sequence[str] | None = None,
+    ) -> None:
+        check_bound("max_round", max_round)
         limits = state.rule("limits")
-        if state.open and state.is_same_request(messages):
-            if max_round is not None:
-                limits["max_round"] = max_round
-            if condition is not None and "termination" in state.rules:
-                condition.load_state(state.rules["termination"])
-            return condition, self._out_of_budget()
-        if state.messages:
-            messages = [message for message in messages if message.role != SYSTEM]
-        # Nothing new to tell the language by: the talk goes on in its own.
-        lang = state.lang if state.lang and not messages else lang
-        state.begin(messages, owners_of(messages, self._agents), lang)
-        default = DEFAULT_ROUNDS if condition is None else MOST_ROUNDS
-        rounds = next((n for n in (max_round, self.max_round) if n is not None), default)
-        limits["max_round"] = len(self._agents) + 1 if self._at_round_table and max_round is None else rounds
-        state.rule("selection").setdefault("seed", random.randrange(2**31) if seed is None else seed)
+        if resumed:
+            limits["max_round"] = max_round if max_round is not None else limits["max_round"]
+            return
+        default = DEFAULT_ROUNDS if self.termination is None else MOST_ROUNDS
+        if self._at_round_table:
+            default = len(self._agents) + 1
+        limits["max_round"] = next((n for n in (max_round, self.max_round) if n is not None), default)
         Progress(state).begin()
         self._handoffs(state).begin()
         state.queue = self._called(messages, mentioned)
-        stop = self._out_of_budget()
-        if stop is None and condition is not None:
-            stop = condition.check(self._news(state, 0, task=True))
-            state.rules["termination"] = condition.save_state()
-        return condition, stop
 
     @property
     def _at_round_table(self) -> bool:
@@ -296,22 +275,19 @@ class GroupChat(Agent, MultiAgentHub):
             )
         if choice.speaker is not None and choice.speaker not in names:
             raise ValueError(f"The selection chose {choice.speaker!r}; the members are: {', '.join(names)}")
-        run = current_run()
-        if run is not None:
-            run.emit(SpeakerSelected, speaker=choice.speaker, candidates=candidates, reason=choice.reason)
+        self._tell(choice.speaker, candidates, choice.reason)
         return choice
 
     def _speak(
         self, turn: TurnRun, name: str, state: TeamState, kwargs: Mapping[str, Any], decisions: Any
     ) -> Iterator[list[Message]]:
-        lang, member = state.lang or "en", self._speakers[name]
-        show = talk_for_team if getattr(member, "takes_named_messages", False) else view_for
-        view = show(name, state.messages, state.owners, self._introduction(name, lang))
+        lang = state.lang or "en"
+        view = self._view(name, state, self._introduction(name, lang))
         if state.turns and state.turns[-1].end == len(state.messages):
             before = state.turns[-1]
             if handoff_target(state.messages[before.start : before.end]) == name:
                 view = filtered(view, self._speakers[before.speaker], name)
-        member = with_open_handoffs(member, self._handoffs(state))
+        member = with_open_handoffs(self._speakers[name], self._handoffs(state))
         yield from turn.run(member, view, {**kwargs, "lang": lang}, decisions)
 
     def _handoffs(self, state: TeamState) -> HandoffBounds:
@@ -331,9 +307,7 @@ class GroupChat(Agent, MultiAgentHub):
         self, turn: TurnRun, state: TeamState, condition: Termination | None, progress: Progress
     ) -> Stop | None:
         """Takes the turn into the conversation; says why the talk is over, if it is."""
-        run = current_run()
-        if run is not None:
-            run.cancel.raise_if_cancelled()
+        self._out_of_budget()  # a cancelled turn is not taken in
         speaker, said = state.speaking or "", turn.said
         state.end_turn(said)
         stop = turn.stop
@@ -344,12 +318,9 @@ class GroupChat(Agent, MultiAgentHub):
         else:
             called = mentions_in("\n".join(text_of(m) for m in said if m.function_call is None), self.agent_names)
             state.queue += [name for name in called if name not in state.queue and name != speaker]
-        if condition is not None and not condition.fired:
-            found = condition.check(self._news(state, len(said), handed_to=turn.handed_to))
-            state.rules["termination"] = condition.save_state()
-            stop = stop or found
         handed = self._hand_over(speaker, turn.handed_to, state)
-        stop = stop or handed or self._out_of_budget() or progress.note(speaker, said, turn.handed_to)
+        found = self._check(state, len(said), condition, turn.handed_to)
+        stop = stop or found or handed or progress.note(speaker, said, turn.handed_to)
         if stop is None and state.run_turns >= state.rule("limits")["max_round"]:
             stop = Stop(f"Maximum number of rounds {state.run_turns} reached", "limit:rounds")
         if stop is None:
@@ -367,53 +338,3 @@ class GroupChat(Agent, MultiAgentHub):
             return Stop(f"{speaker} handed over to {target} once too often", "limit:handoffs")
         bounds.note(speaker, target)
         return None
-
-    def _news(self, state: TeamState, count: int, task: bool = False, handed_to: str | None = None) -> News:
-        start = 0 if task else len(state.messages) - count
-        return News(
-            messages=state.messages[start:],
-            speakers=state.owners[start:],
-            task=task,
-            turns=0 if task else 1,
-            handed_to=handed_to,
-            usage=used(),
-            conversation=state.messages,
-            lang=state.lang or "en",
-        )
-
-    @staticmethod
-    def _out_of_budget() -> Stop | None:
-        run = current_run()
-        which = run.ledger.exceeded() if run is not None else None
-        return Stop(f"The limit of {which} is reached", f"limit:{which}") if which else None
-
-    @staticmethod
-    def _end(state: TeamState, stop: Stop) -> list[Message]:
-        """The response, its last message saying how the talk ended."""
-        run = current_run()
-        if run is not None:
-            run.emit(SpeakerSelected, speaker=None, candidates=[], reason=stop.reason)
-        if state.response and stop.end != "answered":
-            last = state.messages[-1]
-            state.messages[-1] = last.model_copy(update={"extra": {**(last.extra or {}), "end": stop.end}})
-        state.rules.pop("termination", None)
-        state.end(stop.reason)
-        return state.response
-
-
-def _check_bound(name: str, bound: Any) -> None:
-    if bound is not None and (isinstance(bound, bool) or not isinstance(bound, int) or bound < 1):
-        raise ValueError(f"{name} is a whole number of at least 1 or None, not {bound!r}")
-
-
-def _bounded(agent: Agent, max_response_tokens: int | Mapping[str, int] | None) -> Agent:
-    """The member, with a bound on its answers; the caller's own agent is not changed."""
-    bound = (
-        max_response_tokens.get(agent.name or "") if isinstance(max_response_tokens, Mapping) else max_response_tokens
-    )
-    if bound is None:
-        return agent
-    _check_bound("max_response_tokens", bound)
-    bounded = copy.copy(agent)
-    bounded.extra_generate_cfg = merge_generate_cfgs(agent.extra_generate_cfg, {"max_response_tokens": bound})
-    return bounded
