@@ -35,9 +35,9 @@ class _Growing:
 class ReplyParser:
     """Reads one reply, whichever text dialect its calls are written in.
 
-    The messages stand in the order in which they began, which for nearly every reply is thinking, text, calls;
-    thinking is always first. What `messages` showed only grows: text that may become a tag is held back, a call
-    enters when it is whole. Text behind a call is appended to the text message.
+    The messages stand in the order in which they began, which for nearly every reply is thinking, text, calls; the
+    server's own thinking is always first. What `messages` showed only grows: text that may become a tag is held
+    back, a call enters when it is whole. Text behind a call is appended to the text message.
 
     A call written inside thinking stays in the thinking's text. It is also taken as a call when the reply has
     nothing else to offer: no text and no call outside the thinking.
@@ -61,10 +61,10 @@ class ReplyParser:
         self._text = _Growing()
         self._thought = _Growing()
         self._thought_break = False
-        self._calls: list[Message] = []
+        # What is shown, in order: the text and the thinking (which grow) and the calls.
+        self._shown: list[_Growing | Message] = []
         self._calls_in_thought: list[ParsedCall] = []
-        # How many calls had ended when the text began: they stay before it.
-        self._calls_before_text = 0
+        self._from_server = False
         self._content = Scanner(names, dialect, self, thinking=thought_in_content, parse_calls=parse_calls)
         self._reasoning = Scanner(names, dialect, self, thinking_only=True, parse_calls=parse_calls)
         self._finished = False
@@ -74,7 +74,7 @@ class ReplyParser:
     def text(self, piece: str) -> None:
         """Takes a piece of the answer's text."""
         if not self._text:
-            self._calls_before_text = len(self._calls)
+            self._shown.append(self._text)
         self._text.add(piece)
 
     def thought(self, piece: str) -> None:
@@ -85,6 +85,8 @@ class ReplyParser:
         if self._thought_break:
             self._thought.add("\n\n")
             self._thought_break = False
+        if not self._thought:
+            self._shown.insert(0 if self._from_server else len(self._shown), self._thought)
         self._thought.add(piece)
 
     def call(self, call: ParsedCall, in_thought: bool) -> None:
@@ -92,7 +94,7 @@ class ReplyParser:
         if in_thought:
             self._calls_in_thought.append(call)
         else:
-            self._calls.append(_message_of(call))
+            self._shown.append(_message_of(call))
 
     # For the model layer
 
@@ -105,22 +107,20 @@ class ReplyParser:
         if self._finished:
             raise RuntimeError("This reply is finished; a new reply needs a new ReplyParser")
         if reasoning_delta:
+            self._from_server = True
             self._reasoning.feed(reasoning_delta)
+            self._from_server = False
         if text_delta:
             self._content.feed(text_delta)
 
     def messages(self) -> list[Message]:
         """The reply so far: a new list, whose call messages are the same objects each time."""
-        shown: list[Message] = []
-        if self._thought:
-            shown.append(Message(ASSISTANT, "", reasoning_content=str(self._thought)))
-        if not self._text:
-            shown.extend(self._calls)
-            return shown
-        shown.extend(self._calls[: self._calls_before_text])
-        shown.append(Message(ASSISTANT, str(self._text)))
-        shown.extend(self._calls[self._calls_before_text :])
-        return shown
+        return [self._message(one) if isinstance(one, _Growing) else one for one in self._shown]
+
+    def _message(self, growing: _Growing) -> Message:
+        if growing is self._thought:
+            return Message(ASSISTANT, "", reasoning_content=str(growing))
+        return Message(ASSISTANT, str(growing))
 
     def finish(self, finish_reason: str | None = None, *, native_calls: bool = False) -> list[Message]:
         """Ends the reply: what was held back is decided, unfinished calls are recovered.
@@ -136,10 +136,12 @@ class ReplyParser:
         """
         if not self._finished:
             self._finished = True
+            self._from_server = True
             self._reasoning.finish(finish_reason)
+            self._from_server = False
             self._content.finish(finish_reason)
-            if not (self._calls or self._text or native_calls):
-                self._calls = [_message_of(call) for call in self._calls_in_thought]
+            if not native_calls and all(one is self._thought for one in self._shown):
+                self._shown.extend(_message_of(call) for call in self._calls_in_thought)
         return self.messages()
 
 

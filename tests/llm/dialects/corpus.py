@@ -3,6 +3,8 @@
 Well-formed outputs are each payload in each surrounding; damaged ones are written out by hand. All are made here.
 """
 
+# ruff: noqa: E501  (a raw output is read more easily on one line)
+
 from __future__ import annotations
 
 import json
