@@ -227,7 +227,8 @@ def test_column_letters_and_numbers_agree(number):
 def test_days_are_counted_from_1900_and_1904_with_the_day_that_never_was():
     assert serial_text(1, "yyyy") == "1900-01-01"
     assert serial_text(61, "yyyy") == "1900-03-01"
-    assert serial_text(0, "yyyy", is_1904=True) == "1904-01-01"
+    assert serial_text(1, "yyyy", is_1904=True) == "1904-01-02"
+    assert serial_text(0.75, "h:mm") == "18:00:00"
     assert serial_text(1e12, "yyyy") == "1000000000000"
 
 

@@ -28,6 +28,8 @@ SAMPLE_PAGES = 24
 # In longer documents pdfminer reads no page for a doubt alone.
 DOUBT_PAGES = 200
 MAX_OUTLINE = 5_000
+# A page that draws this much and has no text may have its letters as outlines.
+MIN_DRAWINGS = 50
 # The share of characters that one engine must find of the other's to be the better one.
 SHARE = 0.8
 # CJK characters on a page that say enough about its fonts.
@@ -106,10 +108,11 @@ class _Reading:
         found = content.characters()
         if content.unmapped:
             self._unmapped[content.number] = (content.unmapped, found + content.unmapped)
-        needs_ocr = (not found and (content.pictures > 0 or content.unmapped > 0)) or content.unmapped > found
+        shows_something = content.pictures > 0 or content.drawings >= MIN_DRAWINGS
+        needs_ocr = (not found and shows_something) or content.unmapped > found
         if needs_ocr and self._read_by_ocr(content):
             return
-        if not found and content.pictures:
+        if not found and not content.unmapped and shows_something:
             self._textless.append(content.number)
         add_page(content, style, self.out.add, running)
         if self.options.keep_images and content.pictures:
@@ -148,6 +151,7 @@ class _Reading:
         elif chosen is mined and plain is not None:
             chosen.notes = plain.notes
             chosen.pictures = max(chosen.pictures, plain.pictures)
+            chosen.drawings = plain.drawings
         return chosen
 
     def _asks_for_miner(self, plain: PageContent, index: int) -> bool:

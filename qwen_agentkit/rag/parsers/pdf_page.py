@@ -72,6 +72,7 @@ class PageContent:
         upright_rules: Upright lines and box sides.
         unmapped: Characters whose glyphs have no known meaning; they are not among the words.
         pictures: Raster pictures on the page.
+        drawings: Lines and shapes that the page draws; letters turned into outlines are many of them.
         text_objects: Pieces of text that the page draws, readable or not.
         notes: Comments and filled form fields that lie on the page.
         vertical: Text runs from top to bottom, columns from right to left.
@@ -86,6 +87,7 @@ class PageContent:
     upright_rules: list[Rule] = field(default_factory=list)
     unmapped: int = 0
     pictures: int = 0
+    drawings: int = 0
     text_objects: int = 0
     notes: list[str] = field(default_factory=list)
     vertical: bool = False

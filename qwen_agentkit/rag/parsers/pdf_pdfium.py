@@ -307,6 +307,7 @@ def _read_objects(page: Any, content: PageContent, to_shown: _Shown) -> None:
             item = raw.FPDFFormObj_GetObject(holder, index) if is_form else raw.FPDFPage_GetObject(holder, index)
             kind = raw.FPDFPageObj_GetType(item)
             if kind == raw.FPDF_PAGEOBJ_PATH:
+                content.drawings += 1
                 paths += 1
                 if paths > MAX_PATHS:
                     content.level_rules.clear()

@@ -7,7 +7,9 @@ calamine returns fewer values than the file has are streamed from their XML; err
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -103,17 +105,16 @@ class _Calamine:
 
     def add(self, sheet: SheetPart, extent: Extent, builder: DocumentBuilder) -> bool:
         """Writes a sheet; False when nothing was written and the sheet must be streamed."""
-        from python_calamine import CalamineError
-
         if self._workbook is None and not self._failed:
             self._open()
         if self._failed:
             return False
         try:
-            one = self._workbook.get_sheet_by_name(sheet.name)
-            # Counted first and then read again: a sheet held as a list of strings takes far more than its file.
-            found = sum(len(row) - row.count("") for row in one.iter_rows())
-        except CalamineError:
+            with _calamine_faults():
+                one = self._workbook.get_sheet_by_name(sheet.name)
+                # Counted first and then read again: a sheet held as a list of strings takes far more than its file.
+                found = sum(len(row) - row.count("") for row in one.iter_rows())
+        except DamagedFile:
             return False
         if found + len(extent.changed) < extent.values:
             return False
@@ -121,15 +122,16 @@ class _Calamine:
         return True
 
     def _open(self) -> None:
-        from python_calamine import CalamineError, CalamineWorkbook
+        from python_calamine import CalamineWorkbook
 
         # What calamine inflates besides the sheets is counted here first.
         for name in self._package.names():
             if name.startswith("xl/") and name.rpartition("/")[0] == "xl":
                 self._package.read(name)
         try:
-            self._workbook = CalamineWorkbook.from_path(str(self._path))
-        except CalamineError:
+            with _calamine_faults():
+                self._workbook = CalamineWorkbook.from_path(str(self._path))
+        except DamagedFile:
             self._failed = True
 
 
@@ -171,28 +173,54 @@ def _write(rows: Iterable[list[str]], writer: RowWriter) -> None:
         writer.flush()
 
 
-def _parse_with_calamine_only(path: Path, builder: DocumentBuilder) -> None:
-    """XLS and XLSB: binary formats that only calamine reads here."""
-    from python_calamine import CalamineError, CalamineWorkbook, PasswordError, SheetTypeEnum
+@contextmanager
+def _calamine_faults() -> Iterator[None]:
+    """Turns what calamine raises for a broken workbook into DamagedFile, the panics of its Rust code included.
+
+    A panic is a BaseException: left alone it would end the process that reads.
+    """
+    from python_calamine import CalamineError
 
     try:
-        workbook = CalamineWorkbook.from_path(str(path))
-    except PasswordError as error:
-        raise PasswordRequired(
-            exception=error, message="the workbook is encrypted; save it without a password to have it read"
-        ) from error
+        yield
     except CalamineError as error:
-        if "Cannot detect file format" in str(error):
-            raise UnsupportedFileType(exception=error, message="not a spreadsheet of a known kind") from error
         raise DamagedFile(exception=error, message=f"the workbook cannot be read ({error})") from error
-    with_tables = [
-        meta for meta in workbook.sheets_metadata if meta.typ in (SheetTypeEnum.WorkSheet, SheetTypeEnum.MacroSheet)
-    ]
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":
+            raise
+        raise DamagedFile(message=f"the workbook cannot be read ({error})") from error
+
+
+def _parse_with_calamine_only(path: Path, builder: DocumentBuilder) -> None:
+    """XLS and XLSB: binary formats that only calamine reads here."""
+    from python_calamine import CalamineWorkbook, PasswordError, SheetTypeEnum
+
+    try:
+        with _calamine_faults():
+            workbook = CalamineWorkbook.from_path(str(path))
+    except DamagedFile as error:
+        if isinstance(error.exception, PasswordError) or _has_file_password(path):
+            raise PasswordRequired(
+                exception=error.exception,
+                message="the workbook is encrypted; save it without a password to have it read",
+            ) from error
+        if "Cannot detect file format" in str(error):
+            raise UnsupportedFileType(exception=error.exception, message="not a spreadsheet of a known kind") from error
+        raise
+    kinds = (SheetTypeEnum.WorkSheet, SheetTypeEnum.MacroSheet)
+    with_tables = [meta for meta in workbook.sheets_metadata if meta.typ in kinds]
     for number, meta in enumerate(with_tables, 1):
-        builder.add(HEADING, meta.name, level=1, sheet=meta.name)
         try:
-            one = workbook.get_sheet_by_name(meta.name)
-            _write(_rows(one), RowWriter(builder, meta.name, merged=_merged(one)))
-        except CalamineError as error:
-            builder.warn(f"sheet {meta.name!r} was not read: {error}")
+            with _calamine_faults():
+                one = workbook.get_sheet_by_name(meta.name)
+        except DamagedFile as error:
+            builder.warn(f"sheet {meta.name!r} was not read: {error.message}")
+            continue
+        builder.add(HEADING, meta.name, level=1, sheet=meta.name)
+        _write(_rows(one), RowWriter(builder, meta.name, merged=_merged(one)))
         builder.progress(number, len(with_tables))
+
+
+def _has_file_password(path: Path) -> bool:
+    """True when a BIFF8 workbook begins with the record that says it is encrypted ([MS-XLS] 2.4.117, FilePass)."""
+    return re.search(rb"\x09\x08\x10\x00.{16}\x2f\x00", path.read_bytes(), re.DOTALL) is not None
