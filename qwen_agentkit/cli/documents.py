@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,13 +10,13 @@ from typing import Any
 from qwen_agentkit.agents import Assistant
 from qwen_agentkit.cli.model_options import is_extractive
 from qwen_agentkit.cli.progress import reading
-from qwen_agentkit.cli.sources import Problem, Sources, find_sources, is_address
+from qwen_agentkit.cli.sources import Problem, Sources, find_sources
 from qwen_agentkit.cli.status import WrongUse
 from qwen_agentkit.cli.terminal import say
 from qwen_agentkit.errors import DocParserError
-from qwen_agentkit.rag.cache import DocumentCache
 from qwen_agentkit.rag.document import Document
 from qwen_agentkit.rag.workers import read_documents
+from qwen_agentkit.tools.documents import document_cache
 
 
 @dataclass
@@ -71,10 +72,10 @@ def open_assistant(given: Sequence[str], config: dict[str, Any]) -> Opened:
 
 def _read(opened: Opened) -> None:
     """Reads the files into the cache that the assistant's memory answers from."""
-    # Addresses are fetched by the memory itself, when it is asked.
-    files = [file for file in opened.sources.files if not is_address(file)]
-    with DocumentCache() as cache, reading(len(files)) as progress:
-        for file, result in read_documents(files, cache=cache, progress=progress):
+    # What was fetched from an address is read when the memory is asked.
+    files = [file for file in opened.sources.files if os.path.isabs(file)]
+    with reading(len(files)) as progress:
+        for file, result in read_documents(files, cache=document_cache(), progress=progress):
             reason = _reason(file, result)
             if reason:
                 opened.unread[file] = reason

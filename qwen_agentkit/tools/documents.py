@@ -95,8 +95,11 @@ def find_sources(files: Iterable[str]) -> Sources:
 
 
 def _walk(folder: str) -> Iterator[str]:
+    # What the framework itself has written is no document of the user's.
+    workspace = os.path.realpath(settings.DEFAULT_WORKSPACE)
     for root, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        inner = (name for name in folders if not name.startswith("."))
+        folders[:] = sorted(name for name in inner if os.path.realpath(os.path.join(root, name)) != workspace)
         for name in sorted(names):
             if not name.startswith(".") and os.path.splitext(name)[1].lower() in _FOLDER_ENDINGS:
                 yield os.path.join(root, name)
