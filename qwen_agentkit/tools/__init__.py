@@ -21,6 +21,8 @@ _WHERE = {
     "Injected": ".function_tool",
     "KeywordSearch": ".search_tools.keyword_search",
     "ListFiles": ".list_files",
+    "MCPManager": ".mcp",
+    "MCPWorkbench": ".mcp",
     "ReadFile": ".read_file",
     "Retrieval": ".retrieval",
     "SimpleDocParser": ".simple_doc_parser",
