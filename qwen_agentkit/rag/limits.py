@@ -45,7 +45,7 @@ class ReadLimits:
     inflate_ratio: int = 100
     ratio_free_bytes: int = 10_000_000
     zip_entries: int = 10_000
-    pages: int = 2_000
+    pages: int = 10_000
     cells: int = 2_000_000
     text_characters: int = 20_000_000
     depth: int = 5_000

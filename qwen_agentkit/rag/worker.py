@@ -19,7 +19,7 @@ from qwen_agentkit.errors import DocParserError
 from qwen_agentkit.rag.document import Block
 from qwen_agentkit.rag.limits import ReadLimits
 
-# Blocks are sent home when they make this many characters, and every so many seconds.
+# Blocks are sent home after each page, when they make this many characters, and every so many seconds.
 SEND_CHARACTERS = 200_000
 SEND_SECONDS = 0.25
 # Files after which a worker is replaced: libraries written in C may lose a little memory with each.
@@ -84,7 +84,11 @@ def resident_bytes() -> int:
 
 
 class _Sender:
-    """Sends blocks and progress home, some at a time; also while the parser is stuck and adds none."""
+    """Sends blocks and progress home: after each page, when they make enough, and from time to time.
+
+    The last is done by a thread, while the parser is busy with something that adds nothing. A library that holds
+    Python's lock while it hangs stops that thread too, so pages do not wait for it.
+    """
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
@@ -114,6 +118,7 @@ class _Sender:
 
     def progress(self, done: int, total: int) -> None:
         self._pages = (done, total)
+        self._send()
 
     def _run(self) -> None:
         while not self._ended.wait(SEND_SECONDS):

@@ -6,30 +6,25 @@ over pipes, so a script needs no main guard and nothing of it is run twice.
 
 from __future__ import annotations
 
-import atexit
 import os
 import queue
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
-from qwen_agentkit import errors, settings
-from qwen_agentkit.errors import DamagedFile, DocParserError, LimitExceededInFile
+from qwen_agentkit import settings
+from qwen_agentkit.errors import DocParserError
 from qwen_agentkit.log import logger
 from qwen_agentkit.rag.cache import DocumentCache
-from qwen_agentkit.rag.document import Block, Document
+from qwen_agentkit.rag.document import Document
 from qwen_agentkit.rag.limits import ReadLimits
 from qwen_agentkit.rag.ocr import check_ocr
-from qwen_agentkit.rag.worker import read_message, write_message
+from qwen_agentkit.rag.worker_pool import close_workers, pool, worker_count
+from qwen_agentkit.rag.worker_process import Result, WorkerProcess
 
-Result = Document | DocParserError
+__all__ = ["ReadProgress", "close_workers", "read_document_in_worker", "read_documents", "worker_count"]
 
-# Seconds in which a new worker must report that it is ready.
-START_SECONDS = 60.0
 _POLL_SECONDS = 0.1
 _JOIN_SECONDS = 5.0
 
@@ -51,14 +46,6 @@ class ReadProgress:
     files: int
     pages_done: int | None = None
     pages: int | None = None
-
-
-def worker_count() -> int:
-    """Workers that may run at once: one for each core that this process may use."""
-    try:
-        return max(1, len(os.sched_getaffinity(0)))
-    except AttributeError:  # not on every system
-        return max(1, os.cpu_count() or 1)
 
 
 def read_documents(
@@ -154,7 +141,7 @@ class _Job:
         self.waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
         self.events: queue.SimpleQueue[tuple[str, Result | tuple[int, int]]] = queue.SimpleQueue()
         self.stopped = threading.Event()
-        self.busy: set[_Worker] = set()
+        self.busy: set[WorkerProcess] = set()
         self.lock = threading.Lock()
 
     def run(
@@ -215,7 +202,7 @@ class _Job:
 
     def _serve(self) -> None:
         """One thread, one worker: takes files until there are none."""
-        worker: _Worker | None = None
+        worker: WorkerProcess | None = None
         try:
             while not self.stopped.is_set():
                 try:
@@ -224,7 +211,7 @@ class _Job:
                     return
                 try:
                     if worker is None or not worker.is_alive():
-                        worker = _pool().take(self.memory)
+                        worker = pool().take(self.memory)
                     result = self._read(worker, path)
                 except OSError as error:
                     logger.warning("a worker process cannot be used", exc_info=error)
@@ -235,7 +222,7 @@ class _Job:
                 self.events.put((path, result))
         finally:
             if worker is not None:
-                _pool().give_back(worker)
+                pool().give_back(worker)
 
     def _password_for(self, path: str) -> str | None:
         if self.password is None or isinstance(self.password, str):
@@ -253,7 +240,7 @@ class _Job:
         except FileNotFoundError as error:
             return _missing(path, error)
 
-    def _read(self, worker: _Worker, path: str) -> Result:
+    def _read(self, worker: WorkerProcess, path: str) -> Result:
         with self.lock:
             self.busy.add(worker)
         try:
@@ -274,202 +261,3 @@ class _Job:
 
 def _missing(path: str, error: OSError) -> DocParserError:
     return DocParserError(exception=error, message=f"{path}: there is no such file")
-
-
-class _Worker:
-    """A worker process and its pipes."""
-
-    def __init__(self, memory: int) -> None:
-        self.memory = memory
-        # The worker imports from where this program does, but never from the current folder (-P): a file lying
-        # beside the documents is no module.
-        package_root = str(Path(__file__).resolve().parents[2])
-        places = [package_root, *(place for place in sys.path if place and os.path.isabs(place))]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(dict.fromkeys(places))}
-        self.process = subprocess.Popen(
-            [sys.executable, "-P", "-X", "utf8", "-m", "qwen_agentkit.rag.worker", str(memory)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=environment,
-        )
-        self._last = False
-        with _Deadline(self, START_SECONDS):
-            if self._receive() is None:
-                self.kill()
-                raise OSError(f"the worker process ended at once with status {self.process.poll()}")
-
-    def is_alive(self) -> bool:
-        """It can take another file."""
-        return not self._last and self.process.poll() is None
-
-    def kill(self) -> None:
-        """Ends the process at once."""
-        self._last = True
-        if self.process.poll() is None:
-            self.process.kill()
-
-    def close(self) -> None:
-        """Ends the process and waits for it."""
-        self._last = True
-        for stream in (self.process.stdin, self.process.stdout):
-            if stream is not None:
-                try:
-                    stream.close()
-                except OSError:
-                    continue  # it is gone already
-        try:
-            self.process.wait(timeout=2.0)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-
-    def _receive(self) -> dict[str, Any] | None:
-        if self.process.stdout is None:
-            raise OSError("the worker process has no pipe to read from")
-        return read_message(self.process.stdout)
-
-    def read(self, path: str, options: dict[str, Any], seconds: float, on_pages: Callable[[int, int], None]) -> Result:
-        """The document in a file, or why there is none.
-
-        Args:
-            path: The file.
-            options: Arguments of `reading.read_document`, JSON-able.
-            seconds: The most it may take.
-            on_pages: Called with (pages done, pages in all).
-        """
-        blocks: list[Block] = []
-        with _Deadline(self, seconds) as deadline:
-            try:
-                if self.process.stdin is None:
-                    raise OSError("the worker process has no pipe to write to")
-                write_message(self.process.stdin, {"path": path, "options": options})
-                while (message := self._receive()) is not None:
-                    if "blocks" in message:
-                        blocks.extend(Block.from_json(block) for block in message["blocks"])
-                        if message.get("pages"):
-                            on_pages(*message["pages"])
-                        continue
-                    self._last = bool(message.get("last"))
-                    if "done" in message:
-                        document = Document.from_json({**message["done"], "blocks": []})
-                        document.blocks = blocks
-                        return document
-                    return _error_of(message["error"], path, blocks)
-            except BrokenPipeError:
-                logger.debug("the worker ended before it was asked to read %s", path)
-        self.close()
-        if deadline.passed:
-            reason = f"reading it takes longer than {seconds:g} seconds"
-            return _rest(path, blocks, reason) or LimitExceededInFile(message=f"{path}: {reason}")
-        status = self.process.returncode
-        reason = f"its parser ended with {'signal' if status < 0 else 'status'} {abs(status)}"
-        return _rest(path, blocks, reason) or DamagedFile(message=f"{path}: it cannot be read ({reason})")
-
-
-class _Deadline:
-    """Kills the worker when the time is up; `passed` says that it was."""
-
-    def __init__(self, worker: _Worker, seconds: float) -> None:
-        self._worker = worker
-        self.passed = False
-        self._timer = threading.Timer(seconds, self._end)
-        self._timer.daemon = True
-
-    def _end(self) -> None:
-        self.passed = True
-        self._worker.kill()
-
-    def __enter__(self) -> _Deadline:
-        self._timer.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._timer.cancel()
-
-
-def _rest(path: str, blocks: list[Block], reason: str) -> Document | None:
-    """What had come home before the worker ended, as a document with a warning."""
-    if not blocks:
-        return None
-    file = Path(path).resolve()
-    return Document(
-        source=str(file),
-        title=file.name,
-        file_type=file.suffix.lower().lstrip(".") or "unknown",
-        blocks=blocks,
-        warnings=[f"{reason}; what was read before is kept"],
-    )
-
-
-def _error_of(error: dict[str, Any], path: str, blocks: list[Block]) -> Result:
-    """The error that a worker reported, as the exception it was."""
-    name, message = error["type"], error["message"]
-    if name == "MemoryError":
-        reason = "reading it takes more memory than allowed"
-        return _rest(path, blocks, reason) or LimitExceededInFile(message=f"{path}: {reason}")
-    if name == "FileNotFoundError":
-        return DocParserError(message=f"{path}: there is no such file")
-    kind = getattr(errors, name, None)
-    if isinstance(kind, type) and issubclass(kind, DocParserError):
-        return kind(message=message, extra=error.get("extra"))
-    return DocParserError(message=message if path in message else f"{path}: {message}")
-
-
-class _Pool:
-    """Workers that wait for the next call."""
-
-    def __init__(self) -> None:
-        self.pid = os.getpid()
-        self._idle: list[_Worker] = []
-        self._lock = threading.Lock()
-
-    def take(self, memory: int) -> _Worker:
-        """A waiting worker with that memory limit, or a new one."""
-        with self._lock:
-            for worker in self._idle:
-                if worker.memory == memory and worker.is_alive():
-                    self._idle.remove(worker)
-                    return worker
-        return _Worker(memory)
-
-    def give_back(self, worker: _Worker) -> None:
-        """Keeps a worker for the next call, where it is alive and there are not enough."""
-        with self._lock:
-            gone = [other for other in self._idle if not other.is_alive()]
-            self._idle = [other for other in self._idle if other.is_alive()]
-            if worker.is_alive() and len(self._idle) < worker_count():
-                self._idle.append(worker)
-            else:
-                gone.append(worker)
-        for other in gone:
-            other.close()
-
-    def close(self) -> None:
-        """Ends all waiting workers."""
-        with self._lock:
-            idle, self._idle = self._idle, []
-        for worker in idle:
-            worker.close()
-
-
-_pools: list[_Pool] = []
-_pools_lock = threading.Lock()
-
-
-def _pool() -> _Pool:
-    """The pool of this process; after a fork the child makes its own."""
-    with _pools_lock:
-        if not _pools or _pools[-1].pid != os.getpid():
-            if not _pools:
-                atexit.register(close_workers)
-            _pools[:] = [_Pool()]
-        return _pools[-1]
-
-
-def close_workers() -> None:
-    """Ends the worker processes that wait for files; the next call starts new ones."""
-    with _pools_lock:
-        pool = _pools[-1] if _pools else None
-    if pool is not None and pool.pid == os.getpid():
-        pool.close()

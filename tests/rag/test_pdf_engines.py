@@ -78,6 +78,17 @@ def test_only_the_scanned_pages_are_named(tmp_path):
     assert [block.page for block in document.blocks] == [2]
 
 
+def test_letters_drawn_as_outlines_need_ocr_too(tmp_path):
+    def draw(canvas):
+        for n in range(80):
+            path = canvas.beginPath()
+            path.moveTo(72 + n, 700)
+            path.curveTo(74 + n, 704, 76 + n, 704, 78 + n, 700)
+            canvas.drawPath(path)
+
+    assert read(tmp_path, drawn(draw)).warnings == ["no text layer on page 1, OCR needed"]
+
+
 def test_ocr_is_asked_for_pages_without_text_alone(tmp_path):
     seen = []
 

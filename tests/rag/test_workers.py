@@ -16,10 +16,10 @@ from qwen_agentkit.errors import (
     PasswordRequired,
     UnsupportedFileType,
 )
-from qwen_agentkit.rag import workers
 from qwen_agentkit.rag.cache import DocumentCache
 from qwen_agentkit.rag.document import Document
 from qwen_agentkit.rag.reading import read_document
+from qwen_agentkit.rag.worker_pool import pool
 from qwen_agentkit.rag.workers import (
     ReadProgress,
     close_workers,
@@ -130,12 +130,12 @@ def test_workers_live_on_between_calls(tmp_path):
     for _ in range(5):
         read_document_in_worker(path)
     assert time.monotonic() - start < 1.0
-    assert len(workers._pool()._idle) == 1
+    assert len(pool()._idle) == 1
 
 
 def test_there_is_at_most_one_worker_a_core(tmp_path):
     list(read_documents(samples(tmp_path, 12), workers=50))
-    assert 1 <= len(workers._pool()._idle) <= worker_count()
+    assert 1 <= len(pool()._idle) <= worker_count()
 
 
 @pytest.mark.parametrize("trap_name", ["hang", "hang_in_c"])
@@ -209,7 +209,7 @@ def test_what_was_read_before_comes_from_the_cache(trap, scanned, tmp_path):
         close_workers()
         again = dict(read_documents(paths, cache=cache))
         assert again == first
-        assert workers._pool()._idle == []  # nobody was asked
+        assert pool()._idle == []  # nobody was asked
         (tmp_path / "0.txt").write_text("Edited.")
         assert dict(read_documents(paths, cache=cache))[paths[0]].text == "Edited."
 
@@ -232,9 +232,9 @@ def test_a_script_without_a_main_guard_runs_once(tmp_path):
 def test_workers_end_with_their_parent(tmp_path):
     samples(tmp_path, 1)
     code = (
-        "import os\nfrom qwen_agentkit.rag import workers\n"
+        "import os\nfrom qwen_agentkit.rag import worker_pool, workers\n"
         f"list(workers.read_documents([{str(tmp_path / '0.txt')!r}]))\n"
-        "print(workers._pool()._idle[0].process.pid, flush=True)\nos._exit(1)\n"
+        "print(worker_pool.pool()._idle[0].process.pid, flush=True)\nos._exit(1)\n"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=60)
