@@ -81,6 +81,10 @@ def test_settings_fields_deletions_and_unknown_groups_are_no_text(tmp_path):
     assert read(tmp_path, text).text == "alinkb"
 
 
+def test_a_star_in_the_middle_of_a_group_hides_nothing(tmp_path):
+    assert read(tmp_path, r"{\rtf1{\f2\fs24\*\cs7\cf0 The quick fox}}").text == "The quick fox"
+
+
 def test_pictures_are_kept_when_asked_for(tmp_path):
     data = b"\x89PNG\r\n\x1a\n" + bytes(8)
     document = read(tmp_path, r"{\rtf1 x{\pict\pngblip\picw1 " + data.hex() + "}}", keep_images=True)

@@ -35,7 +35,7 @@ class _Group:
     """What a group has set; a copy is made at each `{`."""
 
     into: str = (
-        "body"  # body, footnote, annotation, header, footer, marker, title, author, fonts, styles, picture, none
+        "body"  # body, footnote, annotation, header, footer, marker, info, title, author, fonts, styles, picture, none
     )
     code_page: str = "cp1252"
     unicode_skip: int = 1
@@ -103,7 +103,7 @@ class _Reader:
 
     def read(self, text: str) -> None:
         """The whole pass."""
-        position = 0
+        position, opened = 0, -1
         while match := _TOKEN.match(text, position):
             position = match.end()
             word, number, byte, symbol, brace, plain = match.groups()
@@ -120,7 +120,7 @@ class _Reader:
             elif symbol is not None:
                 self._end_of_bytes()
                 if symbol == "*":
-                    self.group.starred = True
+                    self.group.starred = opened == match.start()  # only the first word of a group marks it
                 elif symbol in "\n\r":
                     self._word("par", None)
                 else:
@@ -128,6 +128,7 @@ class _Reader:
             elif brace == "{":
                 self._end_of_bytes()
                 self._open()
+                opened = position
             elif brace == "}":
                 self._end_of_bytes()
                 self._close()
@@ -228,9 +229,11 @@ class _Reader:
         elif word in ("listtext", "pntext"):
             group.into = "marker" if group.into == "body" else group.into
         elif word == "info":
-            group.into = "none"
-        elif word == "title" and group.into == "none":
+            group.into = "info"
+        elif word == "title" and group.into == "info":
             group.into = "title"
+        elif word == "ud" and group.into == "info":
+            self.builder.title = None  # the same again in Unicode follows
         else:
             self._layout_word(word, number)
 
@@ -325,7 +328,7 @@ class _Reader:
 
     def _put(self, text: str) -> None:
         into = self.group.into
-        if not text or into in ("none", "fonts") or self.group.deleted:
+        if not text or into in ("none", "fonts", "info") or self.group.deleted:
             return
         if into == "body" or into in _NOTES or into in _EDGES:
             self.here.text.append(text)

@@ -59,7 +59,8 @@ _IGNORED = (
     "wgrffmtfilter userprops docvar falt panose datafield formfield ffname ffdeftext ffhelptext ffstattext listname "
     "atrfstart atrfend atndate atnid atntime atnicn atnref atnparent keywords subject author operator comment "
     "hlinkbase manager company category doccomm creatim revtim printim buptim vern nofpages nofwords nofchars "
-    "passwordhash protusertbl defchp defpap oldcprops oldpprops oldsprops oldtprops blipuid picprop upr"
+    "passwordhash protusertbl defchp defpap oldcprops oldpprops oldsprops oldtprops blipuid picprop "
+    "nonesttables"
 )
 IGNORED = frozenset(_IGNORED.split())
 """Groups whose words are settings or are shown elsewhere."""
