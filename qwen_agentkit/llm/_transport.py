@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import ipaddress
 import os
 import socket
@@ -116,6 +117,13 @@ class Pool(Generic[T]):
         return type(self), ()
 
 
+class SharedPool(Pool[T]):
+    """A pool that copies share: for weights of a model in this process, which nobody wants twice."""
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> SharedPool[T]:
+        return self
+
+
 def openai_http_client(connection: Connection) -> Any:
     """The HTTP client for OpenAI's SDK that follows the connection's settings."""
     import openai
@@ -172,38 +180,46 @@ def run_interruptibly(call: Callable[[], T], discard: Callable[[T], object] = la
     ended = threading.Event()
     lock = threading.Lock()
     outcome: dict[str, Any] = {}
+    context = contextvars.copy_context()
 
     def work() -> None:
         try:
-            result: Any = call()
+            result: Any = context.run(call)
         except BaseException as error:
             with lock:
                 outcome["error"] = error
         else:
             with lock:
-                if "abandoned" not in outcome:
+                late = "abandoned" in outcome
+                if not late:
                     outcome["result"] = result
-                    result = None
-            if result is not None:
+            if late:
                 discard(result)
         ended.set()
+
+    def abandon() -> None:
+        with lock:
+            outcome["abandoned"] = True
+            arrived = "result" in outcome
+            late: Any = outcome.pop("result", None)
+        if arrived:
+            discard(late)
 
     unregister = run.cancel.on_cancel(ended.set)
     try:
         threading.Thread(target=work, daemon=True, name="qwen-agentkit-request").start()
         ended.wait()
-        with lock:
-            if "error" in outcome and not run.cancel.cancelled:
-                raise outcome["error"]
-            if "result" in outcome and not run.cancel.cancelled:
-                return outcome["result"]
-            outcome["abandoned"] = True
-            late = outcome.pop("result", None)
-        if late is not None:
-            discard(late)
-        raise RunCancelled(run.cancel.reason or "cancelled")
+    except BaseException:  # Ctrl-C, say
+        abandon()
+        raise
     finally:
         unregister()
+    if run.cancel.cancelled:
+        abandon()
+        raise RunCancelled(run.cancel.reason or "cancelled")
+    if "error" in outcome:
+        raise outcome["error"]
+    return outcome["result"]
 
 
 @contextlib.contextmanager

@@ -278,6 +278,7 @@ def _prepared(
         stream=ask.stream,
         lang=ask.lang,
         continues=continues,
+        offered=functions,
         form=form,
     )
     reply = Reply(

@@ -138,7 +138,7 @@ class DashScopeChat(BaseChatModel):
         try:
             with shut_on_cancel(response):
                 while reply is not _NOTHING:
-                    delta = self._delta_of(reply)
+                    delta = self._delta_of(reply, getattr(response, "headers", None))
                     ended = ended or delta.finish_reason is not None
                     yield delta
                     reply = next(replies, _NOTHING)
@@ -157,7 +157,7 @@ class DashScopeChat(BaseChatModel):
                 message="the answer ends without a reason to",
             )
 
-    def _delta_of(self, reply: Any) -> Delta:
+    def _delta_of(self, reply: Any, headers: Mapping[str, str] | None) -> Delta:
         status = int(reply.status_code)
         if status != 200:
             raise service_error(
@@ -166,7 +166,7 @@ class DashScopeChat(BaseChatModel):
                 status=status,
                 code=str(reply.code) if reply.code else None,
                 message=_as_text(reply.message),
-                headers=getattr(reply, "headers", None),
+                headers=headers,
             )
         output: Mapping[str, Any] = reply.output or {}
         choices = output.get("choices") or [{}]

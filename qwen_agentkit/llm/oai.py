@@ -114,7 +114,9 @@ class TextChatAtOAI(BaseChatModel):
         extra_body = body.pop("extra_body", None) or {}
         options = request.options
         if options.stop:
-            body["stop"] = options.stop
+            # OpenAI itself takes four; the others are found here.
+            most = 4 if _host_is(self.address, "openai.com", "azure.com") else len(options.stop)
+            body["stop"] = options.stop[:most]
         if options.max_response_tokens is not None:
             body[self._token_limit_name()] = options.max_response_tokens
         body.update(thinking_fields(options.thinking, style_of(self.address, options.thinking_style)))

@@ -127,6 +127,8 @@ class Reply:
         """
         if self._finished is not None:
             return list(self._finished)
+        if self.stopped and self.finish_reason is None:
+            self.finish_reason = "stop"  # the service was not waited for
         held = self._stop.finish()
         if held:
             self._parser.feed(held)

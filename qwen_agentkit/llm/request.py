@@ -50,6 +50,7 @@ class ModelRequest:
         stream: Whether to read the answer as it arrives.
         lang: `en` or `zh`.
         continues: The last message is the beginning of the answer, which the model is to go on from.
+        offered: Schemas of the tools that the model may call, however it is told of them.
         form: Form of the answer, to be given in the service's own way; None when there is none or it is given as a
             tool or in the text.
     """
@@ -61,6 +62,7 @@ class ModelRequest:
     stream: bool = True
     lang: str = "en"
     continues: bool = False
+    offered: list[dict[str, Any]] = field(default_factory=list)
     form: OutputForm | None = None
 
 

@@ -4,7 +4,16 @@ import os
 
 import pytest
 
-from qwen_agentkit.llm._transport import Connection, Pool, _holds_data, arrived_probe, is_loopback, shut_down, socket_of
+from qwen_agentkit.llm._transport import (
+    Connection,
+    Pool,
+    _holds_data,
+    arrived_probe,
+    is_loopback,
+    openai_http_client,
+    shut_down,
+    socket_of,
+)
 from tests.servers.model_server import Answer
 
 
@@ -61,11 +70,12 @@ def test_a_fork_gets_clients_of_its_own():
 
 @pytest.fixture
 def openai_response(oai_server):
-    """A streamed response of the newest OpenAI SDK, with pieces still to come."""
+    """A streamed response of the OpenAI SDK that is installed, with pieces still to come."""
     import openai
 
     oai_server.script = [Answer("abcdefgh", chunk=1, hang_after=4)]
-    client = openai.OpenAI(api_key="k", base_url=oai_server.url)
+    connection = Connection(address=oai_server.url)
+    client = openai.OpenAI(api_key="k", base_url=oai_server.url, http_client=openai_http_client(connection))
     with client.chat.completions.with_streaming_response.create(model="m", messages=[], stream=True) as opened:
         yield opened.http_response
 
