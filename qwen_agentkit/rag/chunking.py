@@ -8,13 +8,13 @@ none of these is cut by length. A chunk never has more tokens than asked for. It
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from qwen_agentkit.rag.document import CODE, HEADING, LIST_ITEM, TABLE, TEXT, Document
+from qwen_agentkit.rag.cutting import CHARACTERS_PER_TOKEN, Cutter, Piece, trimmed
+from qwen_agentkit.rag.document import HEADING, LIST_ITEM, TABLE, TEXT, Document
 from qwen_agentkit.utils.text.folding import UNSPACED
 from qwen_agentkit.utils.text.sentences import split_sentences
 from qwen_agentkit.utils.tokenization_qwen import count_tokens
@@ -27,18 +27,10 @@ CHUNKER_VERSION = "1"
 
 # A chunk at least this full is closed rather than have a paragraph cut to fill it.
 _FULL_ENOUGH = 0.6
-# A table header larger than this share of a chunk is not repeated.
-_HEADER_SHARE = 0.4
-# No token of text is longer than this on average; longer texts are over any limit without being counted.
-_CHARACTERS_PER_TOKEN = 16
-
 # What is no longer than this before a heading is a page number and no passage of its own.
 _PAGE_NUMBER_LENGTH = 6
 
-_CLAUSE_END = re.compile(r"[,，、;；:：]+[\"'”’」』）)]*\s*|\n+")
 _UNSPACED_PAIR = re.compile(f"[{UNSPACED}]{{2}}")
-# The rule line under the header of a Markdown table.
-_RULE = re.compile(r"\|(?: ?:?-{3,}:? ?\|)+")
 _SENTENCE_END = re.compile(r"[.!?。！？；;…:：][\"'”’」』）)\]]*\s*$")
 
 
@@ -85,23 +77,6 @@ class Chunk:
         return cls(**{**data, "rows": tuple(rows) if rows else None})
 
 
-@dataclass(slots=True)
-class _Piece:
-    """A stretch of the text that is not cut further unless it must be."""
-
-    start: int
-    end: int
-    tokens: int
-    kind: str
-    page: int | None
-    sheet: str | None
-    rows: tuple[int, int] | None
-    section: str | None
-    header: str = ""  # of the table that it continues
-    new_block: bool = True
-    overlap: bool = False
-
-
 def chunk_document(document: Document, chunk_tokens: int = 500, overlap_tokens: int | None = None) -> list[Chunk]:
     """Cuts a document into chunks.
 
@@ -131,10 +106,11 @@ class _Chunker:
 
     def __init__(self, document: Document, limit: int, overlap: int) -> None:
         self.document, self.text, self.limit, self.overlap = document, document.text, limit, overlap
+        self.cutter = Cutter(self.text, limit)
         self.chunks: list[Chunk] = []
-        self.current: list[_Piece] = []
+        self.current: list[Piece] = []
         self.tokens = 0  # of the current pieces, by their own counts
-        self.waiting: deque[_Piece] = deque()
+        self.waiting: deque[Piece] = deque()
 
     def run(self) -> list[Chunk]:
         """All chunks."""
@@ -148,25 +124,19 @@ class _Chunker:
                 self._place(self.waiting.popleft())
         return self.chunks
 
-    def _blocks(self) -> Iterator[_Piece]:
+    def _blocks(self) -> Iterator[Piece]:
         document = self.document
         for block, (start, end), section in zip(
             document.blocks, document.block_spans(), document.sections(), strict=True
         ):
-            start, end = _trimmed(self.text, start, end)
+            start, end = trimmed(self.text, start, end)
             if start < end:
-                tokens = self._count(start, end)
-                yield _Piece(start, end, tokens, block.kind, block.page, block.sheet, block.rows, section)
-
-    def _count(self, start: int, end: int) -> int:
-        """Tokens of a stretch; of a very long one only that it is over the limit."""
-        if end - start > _CHARACTERS_PER_TOKEN * self.limit:
-            return self.limit + (end - start) // _CHARACTERS_PER_TOKEN
-        return count_tokens(self.text[start:end])
+                tokens = self.cutter.count(start, end)
+                yield Piece(start, end, tokens, block.kind, block.page, block.sheet, block.rows, section)
 
     # --- filling
 
-    def _place(self, piece: _Piece) -> None:
+    def _place(self, piece: Piece) -> None:
         """Puts a piece into the current chunk, or closes that first, or cuts the piece."""
         if self.current and self._must_part(piece):
             self.waiting.appendleft(piece)
@@ -182,7 +152,7 @@ class _Chunker:
             return
         # Headings stay with the beginning of what they head.
         room = self.limit - self.tokens - 1
-        parts = self._cut(piece, room if self.current and room * 2 > self.limit else self.limit)
+        parts = self.cutter.cut(piece, room if self.current and room * 2 > self.limit else self.limit)
         if len(parts) == 1 and self.current:
             self.waiting.appendleft(piece)
             self._close(overlap_into=piece)
@@ -191,7 +161,7 @@ class _Chunker:
         if self.current and self.tokens + parts[0].tokens + 1 > self.limit:
             self._close(overlap_into=parts[0])
 
-    def _must_part(self, piece: _Piece) -> bool:
+    def _must_part(self, piece: Piece) -> bool:
         """The piece begins a section, sheet or page of its own."""
         last = self.current[-1]
         if last.overlap:
@@ -223,13 +193,13 @@ class _Chunker:
     def _only_headings(self) -> bool:
         return all(piece.kind == HEADING for piece in self.current)
 
-    def _take(self, piece: _Piece) -> None:
+    def _take(self, piece: Piece) -> None:
         self.current.append(piece)
         self.tokens += piece.tokens + 1
 
     # --- closing
 
-    def _close(self, overlap_into: _Piece | None = None) -> None:
+    def _close(self, overlap_into: Piece | None = None) -> None:
         """Makes a chunk of the current pieces; what turns out to be too much waits for the next."""
         pieces = self.current
         self.current, self.tokens = [], 0
@@ -247,7 +217,7 @@ class _Chunker:
             elif pieces[0].header:
                 pieces = [replace(pieces[0], header="")]
             else:
-                parts = self._cut(replace(pieces[0], tokens=self.limit + 1), self.limit * 3 // 4)
+                parts = self.cutter.cut(replace(pieces[0], tokens=self.limit + 1), self.limit * 3 // 4)
                 self.waiting.extendleft(reversed(parts[1:]))
                 overlap_into = None
                 pieces = parts[:1]
@@ -255,11 +225,11 @@ class _Chunker:
         if overlap_into is not None and self.overlap:
             self._begin_with_overlap(pieces, overlap_into)
 
-    def _text_of(self, pieces: Sequence[_Piece]) -> str:
+    def _text_of(self, pieces: Sequence[Piece]) -> str:
         own = self.text[pieces[0].start : pieces[-1].end]
         return f"{pieces[0].header}\n{own}" if pieces[0].header else own
 
-    def _emit(self, pieces: Sequence[_Piece], text: str, tokens: int) -> None:
+    def _emit(self, pieces: Sequence[Piece], text: str, tokens: int) -> None:
         pages = [piece.page for piece in pieces if piece.page is not None]
         rows = [piece.rows for piece in pieces if piece.rows is not None]
         content = next((piece for piece in pieces if piece.kind != HEADING and not piece.overlap), pieces[-1])
@@ -280,14 +250,14 @@ class _Chunker:
             )
         )
 
-    def _begin_with_overlap(self, pieces: Sequence[_Piece], following: _Piece) -> None:
+    def _begin_with_overlap(self, pieces: Sequence[Piece], following: Piece) -> None:
         """Starts the next chunk with the last sentences of the one just closed, where running text was cut."""
         last = pieces[-1]
         if last.kind not in (TEXT, LIST_ITEM) or following.kind not in (TEXT, LIST_ITEM):
             return
         if following.section != last.section or following.sheet != last.sheet:
             return
-        floor = max(last.start, pieces[0].start + 1, last.end - _CHARACTERS_PER_TOKEN * self.overlap)
+        floor = max(last.start, pieces[0].start + 1, last.end - CHARACTERS_PER_TOKEN * self.overlap)
         begin, total = last.end, 0
         for start, end in reversed(split_sentences(self.text[floor : last.end])):
             if start == 0 and floor > last.start:
@@ -300,176 +270,9 @@ class _Chunker:
             tokens = count_tokens(self.text[begin : last.end])
             self._take(replace(last, start=begin, tokens=tokens, overlap=True, header=""))
 
-    # --- cutting
-
-    def _cut(self, piece: _Piece, room: int) -> list[_Piece]:
-        """Smaller pieces of one that is too large, each of at most `room` tokens."""
-        if piece.kind == TABLE:
-            return self._cut_table(piece, room)
-        if piece.kind == CODE:
-            spans = _line_spans(self.text, piece.start, piece.end)
-        else:
-            spans = [
-                (piece.start + start, piece.start + end)
-                for start, end in split_sentences(self.text[piece.start : piece.end])
-            ]
-        if len(spans) <= 1:
-            spans = [(piece.start, piece.end)]
-        return self._pieces_of(piece, spans, room)
-
-    def _pieces_of(self, piece: _Piece, spans: Sequence[tuple[int, int]], room: int) -> list[_Piece]:
-        parts: list[_Piece] = []
-        for start, end in spans:
-            tokens = self._count(start, end)
-            within = [(start, end, tokens)] if tokens <= room else self._clauses(start, end, room)
-            for first, last, count in within:
-                new_block = not parts and piece.new_block
-                parts.append(replace(piece, start=first, end=last, tokens=count, new_block=new_block))
-        return parts
-
-    def _clauses(self, start: int, end: int, room: int) -> Iterator[tuple[int, int, int]]:
-        """A sentence that is too long, at its commas; what has none, by length."""
-        begin, tokens = start, 0
-        position = start
-        ends = [match.end() for match in _CLAUSE_END.finditer(self.text, start, end)]
-        for stop in [*ends, end]:
-            if stop <= position:
-                continue
-            count = self._count(position, stop)
-            if tokens + count <= room:
-                tokens += count
-            else:
-                yield from self._if_any(begin, position, tokens)
-                begin, tokens = position, count
-                if count > room:
-                    yield from self._by_length(position, stop, room)
-                    begin, tokens = stop, 0
-            position = stop
-        yield from self._if_any(begin, end, tokens)
-
-    def _if_any(self, start: int, end: int, tokens: int) -> Iterator[tuple[int, int, int]]:
-        start, end = _trimmed(self.text, start, end)
-        if start < end:
-            yield start, end, tokens
-
-    def _by_length(self, start: int, end: int, room: int) -> Iterator[tuple[int, int, int]]:
-        """Text without any mark, in stretches of at most `room` tokens; at a space where there is one near."""
-        width = room * 2
-        while start < end:
-            stop = min(start + width, end)
-            tokens = count_tokens(self.text[start:stop])
-            while tokens > room and stop - start > 1:
-                shorter = max(1, int((stop - start) * room / tokens * 0.98))
-                stop = start + min(shorter, stop - start - 1)
-                tokens = count_tokens(self.text[start:stop])
-            if stop < end:
-                width = max(int((stop - start) * room / max(tokens, 1)), 1)
-                stop = _good_end(self.text, start, stop)
-            yield from self._if_any(start, stop, tokens)
-            start = stop
-
-    def _cut_table(self, piece: _Piece, room: int) -> list[_Piece]:
-        """Rows of a table, as many as fit with its header before them."""
-        lines = _line_spans(self.text, piece.start, piece.end)
-        head = 2 if len(lines) > 1 and _RULE.fullmatch(self.text[lines[1][0] : lines[1][1]].strip()) else 0
-        header = self.text[lines[0][0] : lines[head - 1][1]] if head else ""
-        header_tokens = count_tokens(header) + 1 if head else 0
-        if header_tokens > _HEADER_SHARE * room or piece.header:
-            header, header_tokens = piece.header, 0
-        counts = [self._count(start, end) for start, end in lines]
-        row_of_line = _rows_of_lines(piece, len(lines), head)
-        parts: list[_Piece] = []
-        first = 0
-        while first < len(lines):
-            # The first piece has the header in its own text.
-            used = header_tokens if first else 0
-            last = first
-            while last < len(lines) and used + counts[last] + 1 <= room:
-                used += counts[last] + 1
-                last += 1
-            if last == first:
-                parts.extend(self._cut_row(piece, lines[first], row_of_line(first, first + 1), room))
-                last = first + 1
-            else:
-                parts.append(
-                    replace(
-                        piece,
-                        start=lines[first][0],
-                        end=lines[last - 1][1],
-                        tokens=used,
-                        rows=row_of_line(first, last),
-                        header=header if first >= max(head, 1) else piece.header,
-                        new_block=first == 0,
-                    )
-                )
-            first = last
-        return parts
-
-    def _cut_row(self, piece: _Piece, span: tuple[int, int], rows: tuple[int, int] | None, room: int) -> list[_Piece]:
-        """A row that is too long for a chunk, cut like a sentence."""
-        row = replace(piece, rows=rows, header="", new_block=False)
-        return self._pieces_of(row, [span], room)
-
 
 def _runs_on(before: str, after: str) -> bool:
     """The sentence at the end of a page goes on at the top of the next."""
     if _SENTENCE_END.search(before[-8:]):
         return False
     return after[0].islower() or before[-1] in ",-–，、" or _UNSPACED_PAIR.fullmatch(before[-1] + after[0]) is not None
-
-
-def _rows_of_lines(piece: _Piece, lines: int, head: int) -> Callable[[int, int], tuple[int, int] | None]:
-    """Tells which rows of the sheet the lines from `first` to before `last` stand for."""
-    rows = piece.rows
-    rules = 1 if head else 0
-
-    def rows_between(first: int, last: int) -> tuple[int, int] | None:
-        if rows is None or rows[1] - rows[0] + 1 != lines - rules:
-            return rows
-        # The rule line after the first line stands for no row.
-        start = max(first - rules, 0) if first else 0
-        end = max(last - rules, 1)
-        return rows[0] + start, rows[0] + max(end - 1, start)
-
-    return rows_between
-
-
-def _line_spans(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    spans = []
-    position = start
-    while position < end:
-        stop = text.find("\n", position, end)
-        stop = end if stop < 0 else stop
-        if text[position:stop].strip():
-            spans.append((position, stop))
-        position = stop + 1
-    return spans or [(start, end)]
-
-
-def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
-    """The span without blank space around it; the indent of a first line is kept."""
-    while end > start and text[end - 1].isspace():
-        end -= 1
-    while start < end and text[start] in "\r\n":
-        start += 1
-    return start, end
-
-
-def _good_end(text: str, start: int, stop: int) -> int:
-    """`stop`, or a little before it: after a space, and never within a character that is made of several."""
-    space = max(text.rfind(" ", start, stop), text.rfind("\t", start, stop))
-    if space > start + (stop - start) * 3 // 4:
-        return space + 1
-    for place in range(stop, max(start, stop - 16), -1):
-        if not _joins_before(text[place]) and text[place - 1] != "\u200d":
-            return place
-    return stop
-
-
-def _joins_before(character: str) -> bool:
-    """The character changes the one before it: accents, variation selectors, skin tones, joiners."""
-    return (
-        unicodedata.combining(character) != 0
-        or character in "\u200d\ufe0e\ufe0f"
-        or "\U0001f3fb" <= character <= "\U0001f3ff"
-    )

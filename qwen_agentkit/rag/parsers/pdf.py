@@ -19,6 +19,7 @@ from qwen_agentkit.rag.document import NOTE, TEXT, DocumentImage
 from qwen_agentkit.rag.limits import ReadOptions
 from qwen_agentkit.rag.parsers import pdf_pdfium
 from qwen_agentkit.rag.parsers.pdf_blocks import add_page, normal_title, style_of
+from qwen_agentkit.rag.parsers.pdf_drawing import page_images, render_png
 from qwen_agentkit.rag.parsers.pdf_page import PageContent
 from qwen_agentkit.rag.parsers.pdf_running import RunningLines
 
@@ -123,7 +124,7 @@ class _Reading:
             return False
         from qwen_agentkit.rag.ocr import recognise
 
-        text = recognise(pdf_pdfium.render_png(self.document, content.number - 1), self.options.ocr)
+        text = recognise(render_png(self.document, content.number - 1), self.options.ocr)
         if not text.strip():
             return False
         self._unmapped.pop(content.number, None)
@@ -281,7 +282,7 @@ def _outline(document: Any) -> dict[int, dict[str, int]]:
 
 def _keep_images(document: Any, index: int, out: DocumentBuilder) -> None:
     try:
-        for media_type, data in pdf_pdfium.page_images(document, index):
+        for media_type, data in page_images(document, index):
             out.add_image(DocumentImage(media_type, data, page=index + 1))
     except (OSError, ValueError, RuntimeError) as error:
         out.warn(f"pictures on page {index + 1} could not be taken out ({error})")

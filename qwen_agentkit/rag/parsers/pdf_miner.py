@@ -11,16 +11,15 @@ import logging
 from collections.abc import Iterator
 from typing import Any
 
+from qwen_agentkit.rag.parsers.pdf_drawing import MAX_RULES, THIN, add_line, add_thin_box
 from qwen_agentkit.rag.parsers.pdf_page import PageContent, Word
-from qwen_agentkit.rag.parsers.pdf_pdfium import add_line, add_thin_box, is_bold_font, is_mono_font
+from qwen_agentkit.rag.parsers.pdf_pdfium import is_bold_font, is_mono_font
 
 # pdfminer writes this for a glyph without a known meaning.
 _UNMAPPED = "(cid:"
 _CJK_COLLECTIONS = ("Japan", "GB", "CNS", "Korea", "KR")
 _PLAIN_ENCODINGS = ("Identity", "WinAnsi", "MacRoman", "MacExpert", "Standard", "PDFDoc")
 MAX_DEPTH = 12
-MAX_RULES = 3_000
-THIN = 2.5
 
 
 class MinerReader:

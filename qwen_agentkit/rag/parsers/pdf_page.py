@@ -108,6 +108,24 @@ class PageContent:
         return hits * 5 >= max(len(self.words), 1)
 
 
+class Shown:
+    """Turns page coordinates (y upwards, not rotated) into those of `PageContent`."""
+
+    def __init__(self, box: tuple[float, float, float, float], rotation: int) -> None:
+        self.left, self.bottom, self.right, self.top = box
+        self.rotation = rotation % 360
+
+    def box(self, x0: float, y0: float, x1: float, y1: float) -> tuple[float, float, float, float]:
+        """A box given as left, bottom, right, top, as (x0, y0, x1, y1) with y downwards."""
+        if self.rotation == 90:
+            return y0 - self.bottom, x0 - self.left, y1 - self.bottom, x1 - self.left
+        if self.rotation == 180:
+            return self.right - x1, y0 - self.bottom, self.right - x0, y1 - self.bottom
+        if self.rotation == 270:
+            return self.top - y1, self.right - x1, self.top - y0, self.right - x0
+        return x0 - self.left, self.top - y1, x1 - self.left, self.top - y0
+
+
 def has_cjk(text: str) -> bool:
     """The text holds a Chinese, Japanese or Korean character."""
     return not text.isascii() and _CJK.search(text) is not None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import io
 import math
 import re
 import threading
@@ -13,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from qwen_agentkit.errors import DamagedFile, PasswordRequired
-from qwen_agentkit.rag.parsers.pdf_page import PageContent, Rule, Word
+from qwen_agentkit.rag.parsers.pdf_drawing import read_objects
+from qwen_agentkit.rag.parsers.pdf_notes import read_notes
+from qwen_agentkit.rag.parsers.pdf_page import PageContent, Shown, Word
 
 # pdfium keeps global state without locks; one thread at a time.
 LOCK = threading.RLock()
@@ -24,15 +25,6 @@ _WORD = re.compile(r"[^\s\ufffe\x00]+\ufffe?|\ufffe")
 _MONO = re.compile(r"courier|mono|consol|typewriter|^(\w+\+)?cmtt|menlo|sourcecode|inconsolata", re.IGNORECASE)
 _BOLD = re.compile(r"bold|black|heavy|demi|-medi|cmbx|sfbx|[-,]bd\b", re.IGNORECASE)
 
-# A page with more drawing than this is a picture made of lines, not a table.
-MAX_PATHS = 6_000
-MAX_RULES = 3_000
-MAX_NOTES = 2_000
-MAX_RENDERED_SIDE = 6_000
-MIN_PICTURE_SIDE = 32
-MAX_PICTURE_PIXELS = 50_000_000
-# A filled box as thin as this is a line.
-THIN = 2.5
 
 _ERROR_PASSWORD = 4
 # Bit of the font descriptor flags, ISO 32000-1 table 123.
@@ -90,32 +82,14 @@ def read_page(document: Any, index: int) -> PageContent:
             to_shown = _read_words(text_page.raw, content, page.get_bbox(), page.get_rotation())
         finally:
             text_page.close()
-        _read_objects(page, content, to_shown)
-        content.notes = _read_notes(page)
+        read_objects(page, content, to_shown)
+        content.notes = read_notes(page)
         return content
     finally:
         page.close()
 
 
-class _Shown:
-    """Turns page coordinates (y upwards, not rotated) into those of `PageContent`."""
-
-    def __init__(self, box: tuple[float, float, float, float], rotation: int) -> None:
-        self.left, self.bottom, self.right, self.top = box
-        self.rotation = rotation % 360
-
-    def box(self, x0: float, y0: float, x1: float, y1: float) -> tuple[float, float, float, float]:
-        """A box given as left, bottom, right, top, as (x0, y0, x1, y1) with y downwards."""
-        if self.rotation == 90:
-            return y0 - self.bottom, x0 - self.left, y1 - self.bottom, x1 - self.left
-        if self.rotation == 180:
-            return self.right - x1, y0 - self.bottom, self.right - x0, y1 - self.bottom
-        if self.rotation == 270:
-            return self.top - y1, self.right - x1, self.top - y0, self.right - x0
-        return x0 - self.left, self.top - y1, x1 - self.left, self.top - y0
-
-
-def _read_words(text_page: Any, content: PageContent, box: tuple[float, float, float, float], rotation: int) -> _Shown:
+def _read_words(text_page: Any, content: PageContent, box: tuple[float, float, float, float], rotation: int) -> Shown:
     """Adds the words and says how the page is to be turned so that most of them stand upright."""
     text = _page_text(text_page)
     found = list(_raw_words(text_page, text, content)) if text else []
@@ -129,7 +103,7 @@ def _read_words(text_page: Any, content: PageContent, box: tuple[float, float, f
             if (90 * main + rotation) % 180:
                 content.width, content.height = content.height, content.width
             rotation = -90 * main
-    to_shown = _Shown(box, rotation)
+    to_shown = Shown(box, rotation)
     upright = (-rotation // 90) % 4
     aside: list[str] = []
     for word, raw_box, quarter, new_line in found:
@@ -256,182 +230,3 @@ def is_mono_font(name: str) -> bool:
 
 def _character(code: int) -> str:
     return chr(code) if 0 < code < 0x110000 and not 0xD800 <= code <= 0xDFFF else "\x00"
-
-
-def _read_notes(page: Any) -> list[str]:
-    """Comments and the values of form fields, which are no part of the page's own text."""
-    import pypdfium2.raw as raw
-
-    notes: list[str] = []
-    for index in range(min(raw.FPDFPage_GetAnnotCount(page.raw), MAX_NOTES)):
-        annotation = raw.FPDFPage_GetAnnot(page.raw, index)
-        if not annotation:
-            continue
-        try:
-            kind = raw.FPDFAnnot_GetSubtype(annotation)
-            if kind == raw.FPDF_ANNOT_WIDGET:
-                value = _annotation_text(raw, annotation, b"V")
-                name = _annotation_text(raw, annotation, b"TU") or _annotation_text(raw, annotation, b"T")
-                if value and value != "Off":
-                    notes.append(f"{name}: {value}" if name else value)
-            elif kind in (raw.FPDF_ANNOT_TEXT, raw.FPDF_ANNOT_FREETEXT, raw.FPDF_ANNOT_HIGHLIGHT):
-                value = _annotation_text(raw, annotation, b"Contents")
-                if value:
-                    notes.append(f"Comment: {value}")
-        finally:
-            raw.FPDFPage_CloseAnnot(annotation)
-    return notes
-
-
-def _annotation_text(raw: Any, annotation: Any, key: bytes) -> str:
-    if not raw.FPDFAnnot_HasKey(annotation, key):
-        return ""
-    length = raw.FPDFAnnot_GetStringValue(annotation, key, None, 0)
-    if length <= 2:
-        return ""
-    buffer = (ctypes.c_ushort * (length // 2 + 1))()
-    raw.FPDFAnnot_GetStringValue(annotation, key, buffer, length)
-    return bytes(buffer)[: length - 2].decode("utf-16-le", "replace").replace("\r\n", "\n").replace("\r", "\n").strip()
-
-
-def _read_objects(page: Any, content: PageContent, to_shown: _Shown) -> None:
-    """Counts pictures and collects rulings, those inside forms included."""
-    import pypdfium2.raw as raw
-
-    paths = 0
-    stack = [(page.raw, False, raw.FS_MATRIX(1, 0, 0, 1, 0, 0), 0)]
-    while stack:
-        holder, is_form, matrix, depth = stack.pop()
-        count = raw.FPDFFormObj_CountObjects(holder) if is_form else raw.FPDFPage_CountObjects(holder)
-        for index in range(count):
-            item = raw.FPDFFormObj_GetObject(holder, index) if is_form else raw.FPDFPage_GetObject(holder, index)
-            kind = raw.FPDFPageObj_GetType(item)
-            if kind == raw.FPDF_PAGEOBJ_PATH:
-                content.drawings += 1
-                paths += 1
-                if paths > MAX_PATHS:
-                    content.level_rules.clear()
-                    content.upright_rules.clear()
-                elif not _add_rules(raw, item, matrix, content, to_shown):
-                    paths = MAX_PATHS
-            elif kind == raw.FPDF_PAGEOBJ_TEXT:
-                content.text_objects += 1
-            elif kind == raw.FPDF_PAGEOBJ_IMAGE:
-                content.pictures += 1
-            elif kind == raw.FPDF_PAGEOBJ_FORM and depth < 4:
-                own = raw.FS_MATRIX()
-                raw.FPDFPageObj_GetMatrix(item, ctypes.byref(own))
-                stack.append((item, True, _times(raw, own, matrix), depth + 1))
-
-
-def _times(raw: Any, first: Any, then: Any) -> Any:
-    return raw.FS_MATRIX(
-        first.a * then.a + first.b * then.c,
-        first.a * then.b + first.b * then.d,
-        first.c * then.a + first.d * then.c,
-        first.c * then.b + first.d * then.d,
-        first.e * then.a + first.f * then.c + then.e,
-        first.e * then.b + first.f * then.d + then.f,
-    )
-
-
-def _add_rules(raw: Any, item: Any, matrix: Any, content: PageContent, to_shown: _Shown) -> bool:
-    """Adds the level and upright lines of one path; False when the page has too many to be a table."""
-    segments = raw.FPDFPath_CountSegments(item)
-    if segments < 2 or segments > 400:
-        return True
-    fill, stroke = ctypes.c_int(), ctypes.c_int()
-    raw.FPDFPath_GetDrawMode(item, ctypes.byref(fill), ctypes.byref(stroke))
-    if not fill.value and not stroke.value:
-        return True
-    own = raw.FS_MATRIX()
-    raw.FPDFPageObj_GetMatrix(item, ctypes.byref(own))
-    full = _times(raw, own, matrix)
-    x, y = ctypes.c_float(), ctypes.c_float()
-    points: list[tuple[float, float]] = []
-    start = (0.0, 0.0)
-    lines: list[tuple[float, float, float, float]] = []
-    for index in range(segments):
-        segment = raw.FPDFPath_GetPathSegment(item, index)
-        kind = raw.FPDFPathSegment_GetType(segment)
-        if kind == raw.FPDF_SEGMENT_BEZIERTO:
-            return True
-        raw.FPDFPathSegment_GetPoint(segment, ctypes.byref(x), ctypes.byref(y))
-        point = (full.a * x.value + full.c * y.value + full.e, full.b * x.value + full.d * y.value + full.f)
-        if kind == raw.FPDF_SEGMENT_MOVETO:
-            start = point
-        elif points:
-            lines.append((*points[-1], *point))
-        points.append(point)
-        if raw.FPDFPathSegment_GetClose(segment) and point != start:
-            lines.append((*point, *start))
-    xs, ys = [p[0] for p in points], [p[1] for p in points]
-    box = to_shown.box(min(xs), min(ys), max(xs), max(ys))
-    if fill.value and not stroke.value and min(box[2] - box[0], box[3] - box[1]) <= THIN:
-        add_thin_box(content, *box)
-    else:
-        for x0, y0, x1, y1 in lines:
-            add_line(content, *to_shown.box(min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)))
-    return len(content.level_rules) + len(content.upright_rules) <= MAX_RULES
-
-
-def add_thin_box(content: PageContent, x0: float, y0: float, x1: float, y1: float) -> None:
-    """A filled box as thin as a line is the line in its middle."""
-    if x1 - x0 >= y1 - y0:
-        add_line(content, x0, (y0 + y1) / 2, x1, (y0 + y1) / 2)
-    else:
-        add_line(content, (x0 + x1) / 2, y0, (x0 + x1) / 2, y1)
-
-
-def add_line(content: PageContent, x0: float, y0: float, x1: float, y1: float) -> None:
-    """Files a line under the level or the upright rules; slanting and very short ones are no rules."""
-    across, down = x1 - x0, y1 - y0
-    if down <= 1.0 and across >= 3.0:
-        content.level_rules.append(Rule((y0 + y1) / 2, x0, x1))
-    elif across <= 1.0 and down >= 3.0:
-        content.upright_rules.append(Rule((x0 + x1) / 2, y0, y1))
-
-
-def render_png(document: Any, index: int, dpi: int = 200) -> bytes:
-    """A page as a PNG picture, for reading by OCR.
-
-    Args:
-        document: From `open_document`.
-        index: 0-based page index.
-        dpi: Resolution; lowered for very large pages.
-    """
-    page = document[index]
-    try:
-        width, height = page.get_size()
-        scale = min(dpi / 72, MAX_RENDERED_SIDE / max(width, height, 1.0))
-        picture = page.render(scale=scale).to_pil()
-        stream = io.BytesIO()
-        picture.save(stream, "PNG")
-        return stream.getvalue()
-    finally:
-        page.close()
-
-
-def page_images(document: Any, index: int) -> Iterator[tuple[str, bytes]]:
-    """The raster pictures of a page, as (media type, bytes); tiny ones are ornaments and left out.
-
-    Args:
-        document: From `open_document`.
-        index: 0-based page index.
-    """
-    import pypdfium2.raw as raw
-
-    page = document[index]
-    try:
-        for item in page.get_objects(filter=[raw.FPDF_PAGEOBJ_IMAGE], max_depth=4):
-            width, height = item.get_px_size()
-            if min(width, height) < MIN_PICTURE_SIDE or width * height > MAX_PICTURE_PIXELS:
-                continue
-            if item.get_filters(skip_simple=True) == ["DCTDecode"]:
-                yield "image/jpeg", bytes(item.get_data())
-                continue
-            stream = io.BytesIO()
-            item.get_bitmap().to_pil().save(stream, "PNG")
-            yield "image/png", stream.getvalue()
-    finally:
-        page.close()
