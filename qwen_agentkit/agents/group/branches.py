@@ -39,12 +39,15 @@ class Branch:
     done: bool = False
 
 
-def run_branches(branches: Sequence[Branch], at_once: int = MOST_AT_ONCE) -> Iterator[Branch]:
+def run_branches(
+    branches: Sequence[Branch], at_once: int = MOST_AT_ONCE, cancel: CancelToken | None = None
+) -> Iterator[Branch]:
     """Runs all branches; they share the run's budget and cancel token. A branch's error ends only that branch.
 
     Args:
         branches: What is to be done. Their `said`, `error` and `done` are filled in.
         at_once: Threads.
+        cancel: Breaks the branches off; each ends with what it has said.
 
     Yields:
         The branch that has said something new, or has ended. Changes that came together are told of once.
@@ -55,6 +58,7 @@ def run_branches(branches: Sequence[Branch], at_once: int = MOST_AT_ONCE) -> Ite
     run = current_run()
     waiting: queue.SimpleQueue[tuple[Branch, list[Message] | None, Exception | None]] = queue.SimpleQueue()
     token = CancelToken(run.cancel if run is not None else None)
+    unlink_outside = cancel.on_cancel(lambda: token.cancel(cancel.reason or "cancelled")) if cancel else lambda: None
     slots = threading.Semaphore(max(1, at_once))
 
     def work(branch: Branch) -> None:
@@ -85,5 +89,6 @@ def run_branches(branches: Sequence[Branch], at_once: int = MOST_AT_ONCE) -> Ite
             yield branch
     finally:
         unlink()
+        unlink_outside()
         token.cancel("closed")
         token.detach()

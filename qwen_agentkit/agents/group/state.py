@@ -39,6 +39,7 @@ class Turn:
         reason: Why they were chosen.
         run_start: Where the messages of the run's response begin.
         before: What selection, termination and counters remembered before the speaker was chosen.
+        together: The speaker spoke at the same time as the one before; a fork keeps both or none.
     """
 
     speaker: str
@@ -47,6 +48,7 @@ class Turn:
     reason: str = ""
     run_start: int = 0
     before: dict[str, Any] = field(default_factory=dict)
+    together: bool = False
 
 
 @dataclass
@@ -238,6 +240,8 @@ class TeamState:
             return forked
         forked.speaking, forked.speaking_reason, forked.turn, forked.stop_reason = None, "", None, None
         forked.partial = []
+        while kept < len(self.turns) and self.turns[kept].together:
+            kept -= 1
         if kept == len(self.turns):
             return forked
         # What came from outside before the first turn that is dropped stays.
@@ -287,13 +291,21 @@ class TeamState:
             self.speaking, self.speaking_reason, self.turn = speaker, reason, None
             self.keep()
 
-    def end_turn(self, said: Sequence[Message]) -> None:
-        """The speaking member has finished; `said` is the whole turn."""
+    def end_turn(self, said: Sequence[Message], together: bool = False) -> None:
+        """The speaking member has finished; `said` is the whole turn. `together`: it spoke beside the one before."""
         start = len(self.messages)
         self.messages.extend(said)
         self.owners.extend([self.speaking] * len(said))
         self.turns.append(
-            Turn(self.speaking or "", start, len(self.messages), self.speaking_reason, self.run_start, self.before)
+            Turn(
+                self.speaking or "",
+                start,
+                len(self.messages),
+                self.speaking_reason,
+                self.run_start,
+                self.before,
+                together,
+            )
         )
         self.run_turns += 1
         self.speaking, self.speaking_reason, self.before, self.turn = None, "", {}, None

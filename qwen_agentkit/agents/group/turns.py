@@ -23,6 +23,46 @@ def used() -> Usage:
     return run.usage if run is not None else Usage()
 
 
+class Watch:
+    """Breaks off what members are doing when the team's condition says so, a blocked read too.
+
+    Args:
+        condition: The team's termination.
+
+    Attributes:
+        token: Give it to the members' runs.
+        stop: Why they were broken off, None when they were not.
+    """
+
+    def __init__(self, condition: Termination | None) -> None:
+        self._condition = condition
+        self._timer: threading.Timer | None = None
+        self.token = CancelToken()
+        self.stop: Stop | None = None
+
+    def __enter__(self) -> Watch:
+        left = self._condition.seconds_left() if self._condition is not None else None
+        if left is not None:
+            self._timer = threading.Timer(left, self.token.cancel, args=("limit:seconds",))
+            self._timer.daemon = True
+            self._timer.start()
+        return self
+
+    def look(self) -> None:
+        """Asks the condition; to be called as the members go on, and when they have ended."""
+        if self._condition is None or self.stop is not None:
+            return
+        self.stop = self._condition.within(News(usage=used()))
+        if self.stop is not None:
+            self.token.cancel(self.stop.end)
+
+    def __exit__(self, *error: object) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        if self.token.cancelled:
+            self.look()
+
+
 class TurnRun:
     """A turn of a member.
 
@@ -34,15 +74,18 @@ class TurnRun:
 
     Attributes:
         said: The reply so far; after the last yield the whole turn.
-        stop: Why the turn was broken off by a condition, None when it was not.
     """
 
     def __init__(self, state: TeamState, condition: Termination | None = None, save: bool = False) -> None:
         self._state = state
-        self._condition = condition
+        self._watch = Watch(condition)
         self._save = save
         self.said: list[Message] = []
-        self.stop: Stop | None = None
+
+    @property
+    def stop(self) -> Stop | None:
+        """Why the turn was broken off by the condition, None when it was not."""
+        return self._watch.stop
 
     @property
     def handed_to(self) -> str | None:
@@ -71,24 +114,19 @@ class TurnRun:
         Raises:
             Exception: What the member raised, with a note saying whose turn it was.
         """
-        token = CancelToken()
-        timer = self._timer(token)
-        steps = self._start(agent, view, {**kwargs, "cancel": token}, decisions)
+        steps = self._start(agent, view, {**kwargs, "cancel": self._watch.token}, decisions)
         try:
-            for self.said in steps:
-                yield self.said
-                self._watch(token)
+            with self._watch:
+                for self.said in steps:
+                    yield self.said
+                    self._watch.look()
         except Exception as error:
             error.add_note(f"It was the turn of {agent.name!r} in a team.")
             raise
         finally:
-            if timer is not None:
-                timer.cancel()
             steps.close()
             # Kept should the turn be broken off here; the end of the turn clears it.
             self._state.partial = self.said
-        if self.stop is None and self._condition is not None and token.cancelled:
-            self.stop = self._condition.within(News(usage=used()))
 
     def _start(
         self, agent: Agent, view: list[Message], kwargs: dict[str, Any], decisions: Any
@@ -103,23 +141,6 @@ class TurnRun:
     def _keep(self, turn: dict[str, Any]) -> None:
         self._state.turn = turn
         self._state.keep()
-
-    def _watch(self, token: CancelToken) -> None:
-        if self._condition is None or self.stop is not None:
-            return
-        self.stop = self._condition.within(News(usage=used()))
-        if self.stop is not None:
-            token.cancel(self.stop.end)
-
-    def _timer(self, token: CancelToken) -> threading.Timer | None:
-        """Breaks the turn off when a condition's time is over, a blocked read too."""
-        left = self._condition.seconds_left() if self._condition is not None else None
-        if left is None:
-            return None
-        timer = threading.Timer(left, token.cancel, args=("limit:seconds",))
-        timer.daemon = True
-        timer.start()
-        return timer
 
 
 def handoff_target(said: Sequence[Message]) -> str | None:
