@@ -14,7 +14,7 @@ from qwen_agentkit.llm.base import BaseChatModel, register_llm
 from qwen_agentkit.llm.delta import Delta
 from qwen_agentkit.llm.request import ModelRequest
 from qwen_agentkit.schema import SYSTEM, USER
-from qwen_agentkit.utils.knowledge import Passage, citation_of, read_knowledge, strip_knowledge
+from qwen_agentkit.utils.knowledge import Passage, quote_of, read_knowledge, strip_knowledge
 from qwen_agentkit.utils.language import has_chinese
 from qwen_agentkit.utils.message_text import text_of
 
@@ -83,17 +83,7 @@ def quoted(question: str, passages: list[Passage], most: int = 3) -> tuple[str, 
     lines, citations = [], []
     for n, sentence in enumerate(answer.sentences, 1):
         passage = by_number[sentence.n]
-        begin = passage.start
-        citations.append(
-            citation_of(
-                passage,
-                n=n,
-                quote=sentence.text,
-                start=None if begin is None else begin + sentence.start,
-                end=None if begin is None else begin + sentence.end,
-                score=round(sentence.score, 4),
-            )
-        )
+        citations.append(quote_of(passage, sentence.start, sentence.end, n=n, score=round(sentence.score, 4)))
         lines.append(f"{_one_line(sentence.text)} [{n}]")
     return "\n".join(lines), citations
 

@@ -195,7 +195,33 @@ def citation_of(passage: Passage, **changes: Any) -> dict[str, Any]:
 
     Args:
         passage: The passage; its whole text is the quote unless `changes` gives another.
-        **changes: Fields to replace, such as `quote`, `start`, `end`, `score`.
+        **changes: Fields to replace, such as `n` or `score`.
     """
     citation = {name: getattr(passage, name, passage.text) for name in CITATION_FIELDS}  # the text stands for `quote`
     return {**citation, **changes}
+
+
+def quote_of(passage: Passage, first: int, last: int, **changes: Any) -> dict[str, Any]:
+    """The citation dict of a part of a passage.
+
+    Args:
+        passage: The passage.
+        first: First character of the quote in the passage's text.
+        last: Behind its last one.
+        **changes: Further fields to replace.
+
+    Returns:
+        As `citation_of`; `start` and `end` count characters of the document's stored text, None where not known.
+    """
+    start, end = _place_in_document(passage, first, last)
+    return citation_of(passage, **{"quote": passage.text[first:last], "start": start, "end": end, **changes})
+
+
+def _place_in_document(passage: Passage, first: int, last: int) -> tuple[int | None, int | None]:
+    if passage.start is None:
+        return None, None
+    # A passage that continues a table has the table's header before its own text.
+    before = 0 if passage.end is None else max(0, len(passage.text) - (passage.end - passage.start))
+    if first < before:
+        return None, None
+    return passage.start + first - before, passage.start + last - before

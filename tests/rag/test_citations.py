@@ -1,9 +1,10 @@
 """What an answer rests on."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qwen_agentkit.rag.citations import ground
+from qwen_agentkit.rag.citations import citation_numbers, ground
 from qwen_agentkit.utils.knowledge import Passage
 
 PASSAGES = [
@@ -64,6 +65,83 @@ def test_a_figure_that_stands_nowhere_is_not_supported():
 
 def test_an_answer_that_rests_on_nothing_is_no_answer():
     assert ground("I am sorry, nothing is said about the delivery address there.", PASSAGES).answered is False
+
+
+MOTOR = Passage(
+    1,
+    "handbook.pdf",
+    "The motor is guaranteed for 27 months from\nthe date of purchase. Damage by water is not covered.",
+    page=7,
+    section="Warranty",
+    start=100,
+    end=196,
+)
+CLEANING = Passage(2, "handbook.pdf", "Clean the filter every two weeks. Anna Berg designed the pump in Oslo.", page=9)
+CHINESE = Passage(3, "手册.pdf", "电动机自购买之日起保修27个月。进水损坏不在保修范围内。", page=2)
+HANDBOOK = [MOTOR, CLEANING, CHINESE]
+
+
+def test_a_mark_becomes_a_citation_with_the_quote_as_it_stands():
+    cited = ground("The motor is guaranteed for 27 months from the date of purchase. [1]", HANDBOOK)
+    (citation,) = cited.citations
+    assert citation["n"] == 1 and citation["page"] == 7 and citation["section"] == "Warranty"
+    assert citation["quote"] == "The motor is guaranteed for 27 months from\nthe date of purchase"
+    assert (citation["start"], citation["score"]) == (100, 1.0)
+    assert cited.unsupported == []
+
+
+def test_a_paraphrase_is_supported_by_the_sentence_that_says_it():
+    cited = ground("The guarantee of the motor runs for 27 months after purchase [1].", HANDBOOK)
+    assert cited.citations[0]["score"] >= 0.5
+    assert cited.citations[0]["quote"].startswith("The motor is guaranteed")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "The motor is guaranteed for 37 months from the date of purchase. [1]",
+        "Peter Holm designed the pump in Oslo [2].",
+        "The pump can be used under water at any depth you like [1].",
+        "电动机自购买之日起保修37个月。[3]",
+    ],
+)
+def test_a_wrong_number_name_or_claim_is_unsupported(wrong):
+    cited = ground(wrong, HANDBOOK)
+    assert len(cited.unsupported) == 1 and cited.unsupported[0]["support"] < 0.5
+    assert wrong[cited.unsupported[0]["start"] :].startswith(cited.unsupported[0]["text"][:10])
+
+
+def test_each_sentence_keeps_its_own_marks():
+    answer = "The motor is guaranteed for 27 months from the date of purchase. [1] Clean the filter every two weeks.[2]"
+    cited = ground(answer, HANDBOOK)
+    assert [sentence.cited for sentence in cited.sentences] == [(1,), (2,)]
+    assert [citation["n"] for citation in cited.citations] == [1, 2]
+
+
+def test_chinese_marks_and_sentences_are_understood():
+    cited = ground("电动机的保修期为27个月【3】。进水损坏不在保修范围内［3］。", HANDBOOK)
+    assert [citation["page"] for citation in cited.citations] == [2, 2]
+    assert cited.unsupported == []
+
+
+def test_an_answer_without_marks_is_given_its_citations():
+    cited = ground("Anna Berg designed the pump in Oslo.", HANDBOOK)
+    assert [citation["n"] for citation in cited.citations] == [2]
+
+
+def test_what_claims_nothing_needs_no_support():
+    cited = ground("Here is what I found:\n\nSure!\n\n# Warranty", HANDBOOK)
+    assert cited.unsupported == [] and cited.citations == []
+
+
+def test_an_unknown_number_cites_nothing():
+    cited = ground("The moon is made of green cheese and stars [9].", HANDBOOK)
+    assert cited.citations == [] and len(cited.unsupported) == 1
+    assert ground("", HANDBOOK).sentences == [] and ground("Anything at all here [1].", []).citations == []
+
+
+def test_numbers_of_marks_are_read_in_all_their_forms():
+    assert citation_numbers("a [1] b [2, 3] c [5-7] d 【9】 e [1] f [see](x) [2](http://a)") == [1, 2, 3, 5, 6, 7, 9]
 
 
 @given(st.text(max_size=80), st.lists(st.text(max_size=40), max_size=3))

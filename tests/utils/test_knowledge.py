@@ -8,6 +8,7 @@ from qwen_agentkit.utils.knowledge import (
     Passage,
     citation_of,
     passages_from_retrieval,
+    quote_of,
     read_knowledge,
     retrieval_from_passages,
     strip_knowledge,
@@ -85,6 +86,17 @@ def test_another_shape_is_refused():
 
 
 def test_a_citation_has_its_eleven_fields():
-    citation = citation_of(PASSAGE, quote="motor", start=14, end=19)
+    citation = citation_of(PASSAGE, n=4)
     assert " ".join(citation) == "n source page page_end sheet rows section quote start end score"
-    assert citation["quote"] == "motor" and citation["page"] == 7
+    assert (citation["n"], citation["quote"], citation["page"]) == (4, "The motor.", 7)
+
+
+def test_a_quote_counts_characters_of_the_document():
+    citation = quote_of(PASSAGE, 4, 9, score=0.9)
+    assert (citation["quote"], citation["start"], citation["end"], citation["score"]) == ("motor", 14, 19, 0.9)
+
+
+def test_a_quote_behind_a_repeated_table_header_counts_from_its_own_text():
+    passage = Passage(1, "a.csv", "| h |\n| 1 |", start=100, end=105)
+    assert (quote_of(passage, 6, 11)["start"], quote_of(passage, 6, 11)["end"]) == (100, 105)
+    assert quote_of(passage, 0, 5)["start"] is None
