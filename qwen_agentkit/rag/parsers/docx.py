@@ -8,18 +8,30 @@ read, deletions are not. Both the transitional and the strict form are understoo
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from qwen_agentkit.errors import DamagedFile
 from qwen_agentkit.rag.builder import DocumentBuilder
 from qwen_agentkit.rag.document import CAPTION, HEADING, LIST_ITEM, NOTE, TABLE, TEXT
-from qwen_agentkit.rag.grid import Cell, lay_out
+from qwen_agentkit.rag.grid import lay_out
 from qwen_agentkit.rag.limits import GuardedZip, ReadOptions
 from qwen_agentkit.rag.markdown_table import markdown_table, without_blank_edges
 from qwen_agentkit.rag.parsers import docx_styles as styling
-from qwen_agentkit.rag.parsers.drawingml import chart_rows, chart_title, diagram_lines
+from qwen_agentkit.rag.parsers.docx_text import ParagraphText, read_inline
+from qwen_agentkit.rag.parsers.docx_xml import (
+    MAX_DEPTH,
+    WRAPPERS,
+    choice,
+    columns_before,
+    flat_text,
+    merge_down,
+    paragraph_properties,
+    properties_of,
+    row_cells,
+    table_rows,
+    tidy,
+)
 from qwen_agentkit.rag.parsers.media import keep_image
 from qwen_agentkit.rag.parsers.ooxml import (
     Relationship,
@@ -32,56 +44,7 @@ from qwen_agentkit.rag.parsers.ooxml import (
     relationships,
 )
 
-# Elements that only wrap others, at block and at text level alike.
-_WRAPPERS = frozenset(
-    {"ins", "moveTo", "customXml", "smartTag", "sdtContent", "hyperlink", "fldSimple", "dir", "bdo", "r"}
-)
-_WRAPPERS |= {
-    "ruby",
-    "rubyBase",
-    "oMath",
-    "oMathPara",
-    "e",
-    "sub",
-    "sup",
-    "num",
-    "den",
-    "deg",
-    "fName",
-    "box",
-    "d",
-    "m",
-    "mr",
-}
-_WRAPPERS |= {
-    "f",
-    "sSup",
-    "sSub",
-    "sSubSup",
-    "rad",
-    "nary",
-    "func",
-    "acc",
-    "bar",
-    "limLow",
-    "limUpp",
-    "lim",
-    "groupChr",
-}
-_WRAPPERS |= {"borderBox", "eqArr", "phant", "sPre", "body", "tc", "object"}
-_SKIPPED = frozenset({"del", "moveFrom", "pPr", "rPr", "delText", "instrText", "delInstrText", "sdtPr", "sdtEndPr"})
 _BODY_BLOCKS = ["p", "tbl", "sdt", "ins", "moveTo", "customXml", "smartTag", "AlternateContent", "altChunk", "sectPr"]
-_MAX_DEPTH = 120  # of our own calls; deeper text is taken flat
-
-
-@dataclass
-class _Paragraph:
-    """Text of a paragraph and what hangs on it."""
-
-    text: list[str] = field(default_factory=list)
-    notes: list[tuple[str, str]] = field(default_factory=list)  # (footnote | endnote | comment, id)
-    boxes: list[Any] = field(default_factory=list)  # w:txbxContent, w:tbl, or (kind, text) of a chart or diagram
-    pictures: list[tuple[str | None, str | None]] = field(default_factory=list)  # (relationship, alternative text)
 
 
 def parse(path: Path, builder: DocumentBuilder, options: ReadOptions) -> None:
@@ -154,7 +117,7 @@ class _Reader:
             try:
                 for _, element in events:
                     parent = element.getparent()
-                    if parent is None or local(parent.tag) not in ("body", "background"):
+                    if parent is None or local(parent.tag) != "body":
                         continue
                     yield element
                     element.clear()
@@ -169,27 +132,27 @@ class _Reader:
 
     def _block(self, element: Any, depth: int) -> None:
         name = local(element.tag)
-        if depth > _MAX_DEPTH:
-            self.builder.add(TEXT, _flat(element))
+        if depth > MAX_DEPTH:
+            self.builder.add(TEXT, flat_text(element))
         elif name == "p":
             self._paragraph(element, depth)
         elif name == "tbl":
             self._table(element, depth)
         elif name == "AlternateContent":
-            chosen = _choice(element)
+            chosen = choice(element)
             for child in chosen if chosen is not None else ():
                 self._block(child, depth + 1)
         elif name == "altChunk":
             self._foreign_part(element)
-        elif name in _WRAPPERS or name in ("sdt", "txbxContent"):
+        elif name in WRAPPERS:
             for child in element:
                 self._block(child, depth + 1)
 
     def _paragraph(self, element: Any, depth: int) -> None:
-        found = _Paragraph()
-        self._inline(element, found, depth)
-        text = _tidy("".join(found.text))
-        style, outline, number, level = _properties(element)
+        found = ParagraphText()
+        read_inline(element, found, self._part, depth)
+        text = tidy("".join(found.text))
+        style, outline, number, level = paragraph_properties(element)
         heading = outline + 1 if outline is not None and outline < 9 else styling.heading_level(self.styles, style)
         if outline == 9:
             heading = None
@@ -210,7 +173,7 @@ class _Reader:
             self.builder.add(TEXT, text)
         self._hangers(found, depth)
 
-    def _hangers(self, found: _Paragraph, depth: int) -> None:
+    def _hangers(self, found: ParagraphText, depth: int) -> None:
         """What hangs on a paragraph: pictures, text boxes, notes, comments."""
         self.pictures += len(found.pictures)
         for link, description in found.pictures:
@@ -250,92 +213,6 @@ class _Reader:
         else:
             self.builder.warn(f"an included part of another format was not read: {link.target.rpartition('/')[2]}")
 
-    # Text
-
-    def _inline(self, element: Any, found: _Paragraph, depth: int) -> None:
-        for child in element:
-            name = local(child.tag)
-            if name == "t":
-                found.text.append(child.text or "")
-            elif name in _SKIPPED:
-                continue
-            elif name == "tab":
-                found.text.append("\t")
-            elif name in ("br", "cr"):
-                found.text.append("\n")
-            elif name == "noBreakHyphen":
-                found.text.append("-")
-            elif name == "sym":
-                found.text.append(styling.symbol(child))
-            elif name == "rt":
-                reading = _flat(child)
-                found.text.append(f"({reading})" if reading else "")
-            elif name in ("footnoteReference", "endnoteReference", "commentReference"):
-                found.notes.append((name.removesuffix("Reference"), attribute(child, "id") or ""))
-            elif name == "AlternateContent":
-                chosen = _choice(child)
-                if chosen is not None:
-                    self._inline(chosen, found, depth + 1)
-            elif name == "drawing" or name == "pict":
-                self._drawing(child, found)
-            elif name == "tbl":
-                found.boxes.append(child)
-            elif depth > _MAX_DEPTH:
-                found.text.append(_flat(child))
-            elif name in _WRAPPERS or name == "sdt":
-                self._math_or_wrapper(name, child, found, depth + 1)
-
-    def _math_or_wrapper(self, name: str, element: Any, found: _Paragraph, depth: int) -> None:
-        if name in ("f", "sSup", "sSub", "rad"):
-            parts = [_flat(part) for part in element if not local(part.tag).endswith("Pr")]
-            if name == "rad":
-                found.text.append(f"√({parts[-1] if parts else ''})")
-            else:
-                joint = {"f": "/", "sSup": "^", "sSub": "_"}[name]
-                found.text.append(joint.join(part if len(part) < 2 else f"({part})" for part in parts))
-            return
-        if name == "object":
-            self._drawing(element, found)
-            return
-        self._inline(element, found, depth)
-
-    def _drawing(self, element: Any, found: _Paragraph) -> None:
-        """Text boxes, pictures and their alternative texts in a drawing, VML pictures included."""
-        described: list[str] = []
-        stack = [element]
-        while stack:
-            node = stack.pop()
-            name = local(node.tag)
-            if name == "txbxContent":
-                found.boxes.append(node)
-                continue
-            if name == "AlternateContent":
-                chosen = _choice(node)
-                stack.extend([chosen] if chosen is not None else [])
-                continue
-            if name == "docPr":
-                described.append((node.get("descr") or node.get("title") or "").strip())
-            elif name in ("blip", "imagedata"):
-                link = attribute(node, "embed") or attribute(node, "id")
-                alternative = next((text for text in described if text), None) or (node.get("alt") or None)
-                found.pictures.append((link, alternative))
-                described = []
-            elif name == "relIds":
-                root = self._part(attribute(node, "dm"))
-                lines = diagram_lines(root) if root is not None else []
-                found.boxes.extend((LIST_ITEM, "  " * level + f"- {text}") for level, text in lines)
-            elif name == "chart":
-                root = self._part(attribute(node, "id"))
-                if root is not None:
-                    found.boxes.append((CAPTION, chart_title(root) or ""))
-                    found.boxes.append((TABLE, markdown_table(chart_rows(root))))
-            elif name == "shape" and node.get("alt"):
-                described.append(node.get("alt", "").strip())
-            stack.extend(reversed(node))
-        for text in described:
-            if text:
-                found.pictures.append((None, text))
-
     def _part(self, key: str | None) -> Any | None:
         link = self.links.get(key or "")
         if link is None or link.external:
@@ -349,27 +226,26 @@ class _Reader:
     # Tables
 
     def _table(self, element: Any, depth: int) -> None:
-        rows = list(_rows(element))
-        cells = [cell for row in rows for cell in _cells(row)]
+        rows = list(table_rows(element))
+        cells = [cell for row in rows for cell in row_cells(row)]
         nested = any(local(part.tag) == "tbl" for cell in cells for part in cell.iter())
         if len(cells) == 1 or (nested and (len(rows) == 1 or len(cells) == len(rows))):
             # A frame around text, not a table: what is in it stands for itself.
             for cell in cells:
                 self._block(cell, depth + 1)
             return
-        hangers = _Paragraph()
-        grid = lay_out(_merge_down([self._row(row, hangers, depth) for row in rows]))
+        hangers = ParagraphText()
+        grid = lay_out(merge_down([self._row(row, hangers, depth) for row in rows]))
         self.builder.add(TABLE, markdown_table(without_blank_edges(grid)))
         self._hangers(hangers, depth)
 
-    def _row(self, row: Any, hangers: _Paragraph, depth: int) -> list[tuple[str, int, str | None]]:
+    def _row(self, row: Any, hangers: ParagraphText, depth: int) -> list[tuple[str, int, str | None]]:
         """Cells of a row: text, columns covered, and `restart` or `continue` where merged downwards."""
         cells: list[tuple[str, int, str | None]] = []
-        before, _ = _grid_gaps(row)
-        cells += [("", 1, None)] * before
-        for cell in _cells(row):
+        cells += [("", 1, None)] * columns_before(row)
+        for cell in row_cells(row):
             span, merge, sideways = 1, None, None
-            for setting in _properties_of(cell, "tcPr"):
+            for setting in properties_of(cell, "tcPr"):
                 name = local(setting.tag)
                 if name == "gridSpan":
                     span = styling.as_int(attribute(setting, "val")) or 1
@@ -384,30 +260,32 @@ class _Reader:
             cells.append((self._cell_text(cell, hangers, depth + 1), span, merge))
         return cells
 
-    def _cell_text(self, cell: Any, hangers: _Paragraph, depth: int) -> str:
+    def _cell_text(self, cell: Any, hangers: ParagraphText, depth: int) -> str:
         """Text of a cell on one line; a table inside it is written cell by cell."""
         parts: list[str] = []
         for child in cell:
             name = local(child.tag)
-            if depth > _MAX_DEPTH:
-                parts.append(_flat(child))
+            if depth > MAX_DEPTH:
+                parts.append(flat_text(child))
             elif name == "p":
                 parts.append(self._cell_paragraph(child, hangers, depth))
             elif name == "tbl":
-                inner = [[self._cell_text(one, hangers, depth + 1) for one in _cells(row)] for row in _rows(child)]
+                inner = [
+                    [self._cell_text(one, hangers, depth + 1) for one in row_cells(row)] for row in table_rows(child)
+                ]
                 parts.append("; ".join(", ".join(text for text in row if text) for row in inner if any(row)))
             elif name == "AlternateContent":
-                chosen = _choice(child)
+                chosen = choice(child)
                 parts.append(self._cell_text(chosen, hangers, depth + 1) if chosen is not None else "")
-            elif name in _WRAPPERS or name == "sdt":
+            elif name in WRAPPERS:
                 parts.append(self._cell_text(child, hangers, depth + 1))
         return " ".join(part for part in parts if part)
 
-    def _cell_paragraph(self, element: Any, hangers: _Paragraph, depth: int) -> str:
-        found = _Paragraph(notes=hangers.notes, pictures=hangers.pictures)
-        self._inline(element, found, depth)
-        text = _tidy("".join(found.text))
-        style, _, number, level = _properties(element)
+    def _cell_paragraph(self, element: Any, hangers: ParagraphText, depth: int) -> str:
+        found = ParagraphText(notes=hangers.notes, pictures=hangers.pictures)
+        read_inline(element, found, self._part, depth)
+        text = tidy("".join(found.text))
+        style, _, number, level = paragraph_properties(element)
         if number is None:
             number, level = styling.style_number(self.styles, style)
         if text and number not in (None, "0"):
@@ -424,7 +302,7 @@ class _Reader:
         """Text of a foot note, end note or comment, headed by what it is."""
         if kind not in self.notes:
             self.notes[kind] = self._read_notes(kind)
-        element = self.notes[kind].get(key)
+        element = self.notes[kind].pop(key, None)  # once: a note may refer to itself
         if element is None:
             return ""
         text = self._aside(element, f"{kind}s")
@@ -481,105 +359,3 @@ class _Reader:
         for image in builder.images:
             body.add_image(image)
         return "\n".join(block.text for block in builder.blocks)
-
-
-def _choice(element: Any) -> Any | None:
-    """The branch of an `mc:AlternateContent` to read: its first choice; the fallback says the same again."""
-    for name in ("Choice", "Fallback"):
-        for child in element:
-            if local(child.tag) == name:
-                return child
-    return None
-
-
-def _flat(element: Any) -> str:
-    """Text below an element without structure, deletions left out."""
-    parts = []
-    for node in element.iter():
-        name = local(node.tag)
-        if name == "t" and node.text:
-            parts.append(node.text)
-        elif name in ("tab", "br", "p") and parts:
-            parts.append(" ")
-    return "".join(parts).strip()
-
-
-def _tidy(text: str) -> str:
-    """Text without blank ends of lines; blanks inside are the author's."""
-    return "\n".join(line.rstrip() for line in text.split("\n")).strip()
-
-
-def _properties_of(element: Any, name: str) -> Any:
-    for child in element:
-        if local(child.tag) == name:
-            return child
-    return ()
-
-
-def _properties(paragraph: Any) -> tuple[str | None, int | None, str | None, int | None]:
-    """Style, outline level (0 to 9), list and list level that a paragraph names itself."""
-    style, outline, number, level = None, None, None, None
-    for setting in _properties_of(paragraph, "pPr"):
-        name = local(setting.tag)
-        if name == "pStyle":
-            style = attribute(setting, "val")
-        elif name == "outlineLvl":
-            outline = styling.as_int(attribute(setting, "val"))
-        elif name == "numPr":
-            number, level = styling.number_of(setting)
-    return style, outline, number, level
-
-
-def _rows(table: Any) -> Iterator[Any]:
-    """Rows of a table, those of content controls and insertions included, deleted ones not."""
-    for child in table:
-        name = local(child.tag)
-        if name == "tr":
-            if not any(local(setting.tag) == "del" for setting in _properties_of(child, "trPr")):
-                yield child
-        elif name in _WRAPPERS or name == "sdt":
-            yield from _rows(child)
-
-
-def _cells(row: Any) -> Iterator[Any]:
-    for child in row:
-        name = local(child.tag)
-        if name == "tc":
-            yield child
-        elif name in ("sdt", "sdtContent", "customXml", "smartTag", "ins"):
-            yield from _cells(child)
-
-
-def _grid_gaps(row: Any) -> tuple[int, int]:
-    """Grid columns left out before and after the cells of a row."""
-    before = after = 0
-    for setting in _properties_of(row, "trPr"):
-        if local(setting.tag) == "gridBefore":
-            before = styling.as_int(attribute(setting, "val")) or 0
-        elif local(setting.tag) == "gridAfter":
-            after = styling.as_int(attribute(setting, "val")) or 0
-    return min(before, 63), min(after, 63)  # Word has 63 columns at most
-
-
-def _merge_down(rows: list[list[tuple[str, int, str | None]]]) -> list[list[Cell]]:
-    """Cells with the rows that each covers, counted from the marks of downward merging."""
-    result: list[list[Cell]] = []
-    open_at: dict[int, tuple[int, int]] = {}  # grid column -> row and place of the cell being merged down
-    for number, row in enumerate(rows):
-        line: list[Cell] = []
-        column = 0
-        still_open: dict[int, tuple[int, int]] = {}
-        for text, span, merge in row:
-            start = open_at.get(column)
-            if merge == "continue" and start is not None and not text:
-                above = result[start[0]][start[1]]
-                result[start[0]][start[1]] = Cell(above.text, above.columns, above.rows + 1)
-                still_open[column] = start
-            else:
-                if merge == "restart":
-                    still_open[column] = (number, len(line))
-                line.append(Cell(text, span))
-            column += span
-        open_at = still_open
-        result.append(line)
-    return result
