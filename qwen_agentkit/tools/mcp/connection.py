@@ -133,9 +133,8 @@ class ServerConnection:
         found: list[dict[str, Any]] = []
         cursor: str | None = None
         for _ in range(_MAX_PAGES):
-            result = await self._ask(
-                lambda session, at=cursor: _list(session, method, at), self.config.connect_timeout, may_repeat=True
-            )
+            request = functools.partial(_list, method, cursor)
+            result = await self._ask(request, self.config.connect_timeout, may_repeat=True)
             page = result.model_dump(by_alias=True, mode="json", exclude_none=True)
             found += page.get(key) or []
             cursor = page.get("nextCursor")
@@ -317,7 +316,7 @@ def close_all() -> None:
         connection.close()
 
 
-async def _list(session: Any, method: str, cursor: str | None) -> Any:
+async def _list(method: str, cursor: str | None, session: Any) -> Any:
     list_page = getattr(session, method)
     if cursor is None:
         return await list_page()
