@@ -103,7 +103,8 @@ class Memory(Agent):
             return
         query = self._query(question, messages, lang, files)
         retrieval = self.function_map["retrieval"]
-        found = retrieval.call({"query": query, "files": files}, **kwargs)
+        sets = [self.system_files, [file for file in files if file not in self.system_files]]
+        found = retrieval.call({"query": query, "files": files}, file_sets=[one for one in sets if one], **kwargs)
         problems = list(getattr(found, "problems", []))
         self._note_problems(problems, files)
         run = current_run()
@@ -139,7 +140,8 @@ class Memory(Agent):
                 self.system_files = [*self.system_files, *new]
         prepare = getattr(self.function_map["retrieval"], "prepare", None)
         if prepare is not None:
-            self._note_problems(prepare([*self.system_files, *files_of(conversation or ())]), new)
+            of_conversation = [file for file in files_of(conversation or ()) if file not in self.system_files]
+            self._note_problems(prepare(of_conversation if conversation is not None else self.system_files), new)
 
     def _note_problems(self, problems: Sequence[dict[str, str]], files: Sequence[str]) -> None:
         with self._lock:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from qwen_agentkit import settings
 from qwen_agentkit.log import logger
-from qwen_agentkit.rag.catalog import Catalog
+from qwen_agentkit.rag.catalog import Catalog, Entry
 from qwen_agentkit.rag.explain import Explanation, explain_hit
 from qwen_agentkit.rag.filters import Filter, HitFilter
 from qwen_agentkit.rag.hits import Hit
@@ -437,6 +437,11 @@ class DocumentIndex:
         return self._catalog.chunks_of(hit.source, (hit.number - before, hit.number + after))
 
     # ---- facts
+
+    def entries(self) -> list[Entry]:
+        """Everything that was added, what could not be read included, as the catalog has it."""
+        self._ready()
+        return self._catalog.entries()
 
     def sources(self) -> list[dict[str, Any]]:
         """What the index holds, one dict a source: `source title file_type pages chunks tokens added_at warnings`."""

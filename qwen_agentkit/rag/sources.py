@@ -101,8 +101,17 @@ def _walk(folder: str) -> Iterator[str]:
             if name.startswith((".", "~$")):
                 continue
             ending = Path(name).suffix.lower()
-            if ending in FOLDER_ENDINGS or ending in _NAMED_ALTHOUGH_UNREADABLE:
-                yield os.path.realpath(os.path.join(parent, name))
+            path = os.path.join(parent, name)
+            # An empty file among others (`__init__.py`) is nothing to complain about.
+            if (ending in FOLDER_ENDINGS or ending in _NAMED_ALTHOUGH_UNREADABLE) and not _is_empty(path):
+                yield os.path.realpath(path)
+
+
+def _is_empty(path: str) -> bool:
+    try:
+        return os.path.getsize(path) == 0
+    except OSError:
+        return False  # reading it says what is wrong
 
 
 def _is_index(folder: str) -> bool:

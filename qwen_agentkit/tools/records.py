@@ -14,6 +14,7 @@ from qwen_agentkit.utils.tokenization_qwen import count_tokens
 
 if TYPE_CHECKING:
     from qwen_agentkit.rag.chunking import Chunk as DocumentChunk
+    from qwen_agentkit.rag.hits import Hit
 
 # What a chunk's metadata carries of where it stands in its document, where that is known.
 PLACE_KEYS = ("page", "page_end", "sheet", "rows", "section", "start", "end")
@@ -66,7 +67,7 @@ class Record:
     model_dump = to_dict
 
 
-def record_of_chunks(url: str, title: str, chunks: Sequence[DocumentChunk]) -> Record:
+def record_of_chunks(url: str, title: str, chunks: Sequence[DocumentChunk] | Sequence[Hit]) -> Record:
     """The record of a document's chunks."""
     raw = []
     for number, chunk in enumerate(chunks):
@@ -77,6 +78,11 @@ def record_of_chunks(url: str, title: str, chunks: Sequence[DocumentChunk]) -> R
                 metadata[key] = list(value) if isinstance(value, tuple) else value
         raw.append(Chunk(chunk.text, metadata, chunk.tokens))
     return Record(url, raw, title)
+
+
+def record_of_hits(url: str, hits: Sequence[Hit]) -> Record:
+    """The record of a document's passages in an index."""
+    return record_of_chunks(url, (hits[0].title if hits else None) or "", hits)
 
 
 def records_of(docs: Sequence[Record | Mapping[str, Any] | str | Sequence[str]], chunk_tokens: int) -> list[Record]:

@@ -53,7 +53,7 @@ def test_a_program_of_qwen_agents_kind_runs_over_two_turns(oai_server, handbook)
     oai_server.script = [
         Answer('{"keywords_zh": ["电机"], "keywords_en": ["motor", "guarantee"]}'),
         Answer(calls=[("my_convert", '{"months": 27}')]),
-        Answer("The motor is guaranteed for 27 months [1], that is 810 days."),
+        Answer("The motor is guaranteed for 27 months [1]. That is 810 days."),
         Answer('{"keywords_zh": [], "keywords_en": ["cleaning"]}'),
         Answer("Use water [2]."),
     ]
@@ -65,7 +65,7 @@ def test_a_program_of_qwen_agents_kind_runs_over_two_turns(oai_server, handbook)
     )
     messages = [{"role": "user", "content": [{"text": "How long is the motor guaranteed, in days?"}]}]
     *_, response = bot.run(messages)
-    assert response[-1]["content"] == "The motor is guaranteed for 27 months [1], that is 810 days."
+    assert response[-1]["content"] == "The motor is guaranteed for 27 months [1]. That is 810 days."
     assert response[-1]["extra"]["citations"][0]["quote"].startswith("The motor is guaranteed for 27 months")
     assert response[-2] | {"extra": None} == {"role": "function", "name": "my_convert", "content": "810", "extra": None}
     messages.extend(response)

@@ -1,0 +1,143 @@
+"""`KnowledgeBase`: one set of files on an index in the workspace, always as the files are now.
+
+A set of files has one index, whichever agent or process asks for it. Before each question the files are looked at;
+only when one has changed is anything written. A question does not wait for another writer longer than a few
+seconds: it is then answered from what is committed, and from the changed files read on the side.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from qwen_agentkit import settings
+from qwen_agentkit.rag.freshness import look_at
+from qwen_agentkit.rag.hits import Hit
+from qwen_agentkit.rag.index import DocumentIndex
+from qwen_agentkit.rag.report import Problem
+from qwen_agentkit.rag.sources import is_url
+from qwen_agentkit.run_context import current_run
+from qwen_agentkit.utils.work_dir import local_path
+
+# Seconds that a question waits for another writer.
+WAIT_SECONDS = 5.0
+# Indexes that stay open in one process.
+_MOST_OPEN = 32
+
+_lock = threading.Lock()
+_open: OrderedDict[str, KnowledgeBase] = OrderedDict()
+
+
+class KnowledgeBase:
+    """The passages of a set of files.
+
+    Args:
+        folder: Folder of the index.
+        files: Paths, folders, patterns, addresses.
+        chunk_tokens: The most tokens of a passage.
+        options: `embedder`, `reranker`, `store` of the index.
+    """
+
+    def __init__(
+        self, folder: Path, files: Sequence[str], chunk_tokens: int, options: dict[str, Any] | None = None
+    ) -> None:
+        self.files = list(files)
+        self._options = {**(options or {}), "chunk_tokens": chunk_tokens}
+        self._index = DocumentIndex(folder, **self._options)
+        # What another writer kept from being indexed, read on the side.
+        self._beside: DocumentIndex | None = None
+        self._hidden: frozenset[str] = frozenset()
+        self.sources: list[str] = []
+
+    def refresh(self, wait: float = WAIT_SECONDS) -> list[Problem]:
+        """Sees to it that the base says what its files say now.
+
+        Args:
+            wait: Seconds to wait for another writer.
+
+        Returns:
+            What cannot be read.
+        """
+        fresh = look_at(self._index, self.files)
+        self.sources = fresh.sources
+        self._beside, self._hidden = None, frozenset()
+        if fresh.is_current:
+            return fresh.problems
+        run = current_run()
+        cancelled = (lambda: run.cancel.cancelled) if run is not None else None
+        try:
+            report = self._index.add(self.files, wait=wait, cancelled=cancelled)
+        except TimeoutError:
+            return fresh.problems + self._read_beside(fresh.outdated, fresh.gone)
+        if run is not None:
+            run.cancel.raise_if_cancelled()
+        return report.problems
+
+    def _read_beside(self, outdated: list[str], gone: list[str]) -> list[Problem]:
+        """Reads the changed files into memory, and leaves out what the index has of them."""
+        run = current_run()
+        if run is not None:
+            run.warn(
+                "The index of these documents is being written by another process; the answer rests on its last state "
+                f"and on {len(outdated)} changed documents read beside it"
+            )
+        self._beside = DocumentIndex(None, **self._options)
+        self._hidden = frozenset([*outdated, *gone])
+        return self._beside.add(outdated).problems if outdated else []
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of all passages."""
+        return sum(index.stats["tokens"] for index in self._indexes())
+
+    def _indexes(self) -> list[DocumentIndex]:
+        return [self._index] if self._beside is None else [self._index, self._beside]
+
+    def passages(self, source: str) -> list[Hit]:
+        """The passages of one of its sources, in reading order."""
+        if self._beside is not None and source in self._hidden:
+            return self._beside.chunks(source)
+        return self._index.chunks(source)
+
+    def search(self, query: str, top_k: int) -> list[Hit]:
+        """The best passages."""
+        if self._beside is None:
+            return self._index.search(query, top_k)
+        hits = self._index.search(query, top_k, lambda hit: hit.source not in self._hidden)
+        return sorted([*hits, *self._beside.search(query, top_k)], key=lambda hit: -hit.score)[:top_k]
+
+    def close(self) -> None:
+        self._index.close()
+
+
+def knowledge_base(files: Sequence[str], chunk_tokens: int, **options: Any) -> KnowledgeBase:
+    """The base for a set of files, opened once in a process.
+
+    Args:
+        files: Paths, folders, patterns, addresses; their order does not matter.
+        chunk_tokens: The most tokens of a passage.
+        **options: `embedder`, `reranker`, `store`.
+    """
+    names = sorted({name if is_url(name) else os.path.abspath(os.path.expanduser(local_path(name))) for name in files})
+    embedder = options.get("embedder")
+    facts = [names, chunk_tokens, getattr(embedder, "name", None) or str(embedder or ""), options.get("store") or ""]
+    key = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:24]
+    folder = Path(os.path.abspath(settings.DEFAULT_WORKSPACE), "knowledge", key)
+    reranker = options.get("reranker")
+    handle = f"{folder} {id(embedder)} {id(reranker)}"
+    with _lock:
+        base = _open.get(handle)
+        if base is None:
+            given = {name: value for name, value in options.items() if value is not None}
+            base = _open[handle] = KnowledgeBase(folder, names, chunk_tokens, given)
+        _open.move_to_end(handle)
+        while len(_open) > _MOST_OPEN:
+            _, old = _open.popitem(last=False)
+            old.close()
+    return base

@@ -1,0 +1,163 @@
+"""The passages that a question asks for, out of one or several knowledge bases, within a budget of tokens."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from qwen_agentkit.rag.fusion import fuse
+from qwen_agentkit.rag.hits import Hit
+from qwen_agentkit.rag.knowledge_base import KnowledgeBase
+from qwen_agentkit.utils.knowledge import retrieval_from_passages
+
+KEYWORD_SEARCH, FRONT_PAGE_SEARCH = "keyword_search", "front_page_search"
+
+# Front pages of a document, and the share of the budget that those of all documents may take.
+_FRONT_PAGES = 2
+_FRONT_SHARE = 0.25
+# Documents with a hit whose opening is shown beside it.
+_MOST_FRONTS = 5
+# The best hits that their neighbours are joined to while the budget allows.
+_HITS_WITH_NEIGHBOURS = 5
+_LEAST_HITS, _MOST_HITS = 30, 400
+
+Place = tuple[str, int]
+
+
+def retrieve(
+    query: str, bases: Sequence[KnowledgeBase], max_ref_token: int, searchers: Sequence[str] = (KEYWORD_SEARCH,)
+) -> list[dict[str, Any]]:
+    """Finds passages.
+
+    Args:
+        query: A question or words; or JSON with `keywords` and `text`, as `Memory` makes it.
+        bases: Where to look; their results are merged by rank fusion. They are taken as they are, see `refresh`.
+        max_ref_token: Tokens of all passages together.
+        searchers: `keyword_search`, and `front_page_search` for the openings of documents beside it.
+
+    Returns:
+        `{"url", "text": [...], "passages": [...]}` for each document, the best document first, its passages in
+        reading order. Everything when it fits the budget; the front parts when nothing matches or nothing is asked.
+    """
+    bases = list(bases)
+    if sum(base.tokens for base in bases) <= max_ref_token:
+        return _result([hit for _, hits in _documents(bases) for hit in hits])
+    words = query_text(query)
+    hits = _search(words, bases, max_ref_token) if words.strip() else []
+    if not hits:
+        return _result(_front_parts(bases, max_ref_token))
+    wanted = _fronts(bases, hits, max_ref_token) if FRONT_PAGE_SEARCH in searchers else []
+    chosen = _within([*wanted, *hits], max_ref_token)
+    left = max_ref_token - sum(hit.tokens for hit in chosen)
+    known = {_place(hit) for hit in chosen}
+    neighbours = [hit for hit in _neighbours(bases, hits[:_HITS_WITH_NEIGHBOURS]) if _place(hit) not in known]
+    return _result([*chosen, *_within(neighbours, left)])
+
+
+def query_text(query: str) -> str:
+    """The words to search for in a query that may be JSON with keywords beside the question."""
+    if not query.lstrip().startswith("{"):
+        return query
+    try:
+        held = json.loads(query)
+    except ValueError:
+        return query
+    if not isinstance(held, dict):
+        return query
+    words = [held["text"]] if isinstance(held.get("text"), str) else []
+    for key in ("keywords", "keywords_zh", "keywords_en"):
+        values = held.get(key) or []
+        words += [str(value) for value in (values if isinstance(values, list) else [values])]
+    return " ".join(words) or query
+
+
+def _documents(bases: Sequence[KnowledgeBase]) -> Iterator[tuple[str, list[Hit]]]:
+    """Each document of the bases once, with its passages."""
+    seen: set[str] = set()
+    for base in bases:
+        for source in base.sources:
+            if source not in seen:
+                seen.add(source)
+                yield source, base.passages(source)
+
+
+def _search(words: str, bases: Sequence[KnowledgeBase], budget: int) -> list[Hit]:
+    """Hits enough to fill the budget, the best first."""
+    smallest = 40  # tokens of a short passage
+    top_k = min(_MOST_HITS, max(_LEAST_HITS, budget // smallest))
+    found = [base.search(words, top_k) for base in bases]
+    if len(found) == 1:
+        return found[0]
+    by_place = {_place(hit): hit for hits in found for hit in hits}
+    fused = fuse({str(number): [_place(hit) for hit in hits] for number, hits in enumerate(found)})
+    return [by_place[place] for place, _, _ in fused]
+
+
+def _fronts(bases: Sequence[KnowledgeBase], hits: Sequence[Hit], budget: int) -> list[Hit]:
+    """Openings worth showing: the front pages of the only document, or the first passage of each best one."""
+    sources = list(dict.fromkeys(source for base in bases for source in base.sources))
+    holders = {source: base for base in bases for source in base.sources}
+    if len(sources) == 1:
+        passages = holders[sources[0]].passages(sources[0])
+        fronts = [hit for hit in passages if (hit.page if hit.page is not None else hit.number + 1) <= _FRONT_PAGES]
+    else:
+        best = list(dict.fromkeys(hit.source for hit in hits))[:_MOST_FRONTS]
+        fronts = [hit for source in best for hit in holders[source].passages(source)[:1]]
+    return _within(fronts, int(budget * _FRONT_SHARE))
+
+
+def _front_parts(bases: Sequence[KnowledgeBase], budget: int) -> list[Hit]:
+    """The beginnings of all documents, the budget shared evenly."""
+    documents = [hits for _, hits in _documents(bases) if hits]
+    chosen: list[Hit] = []
+    left = budget
+    for position, hits in enumerate(documents):
+        part = _leading(hits, left // (len(documents) - position))
+        left -= sum(hit.tokens for hit in part)
+        chosen += part
+    return chosen
+
+
+def _leading(hits: Sequence[Hit], budget: int) -> list[Hit]:
+    chosen = []
+    for hit in hits:
+        if hit.tokens > budget:
+            break
+        budget -= hit.tokens
+        chosen.append(hit)
+    return chosen
+
+
+def _neighbours(bases: Sequence[KnowledgeBase], hits: Sequence[Hit]) -> Iterator[Hit]:
+    """The passages before and behind the best hits."""
+    holders = {source: base for base in bases for source in base.sources}
+    for hit in hits:
+        passages = holders[hit.source].passages(hit.source)
+        for number in (hit.number + 1, hit.number - 1):
+            if 0 <= number < len(passages):
+                yield passages[number]
+
+
+def _within(hits: Sequence[Hit], budget: int) -> list[Hit]:
+    """The first that fit, each once; one that does not fit is passed over for a smaller one behind it."""
+    chosen: dict[Place, Hit] = {}
+    for hit in hits:
+        if _place(hit) not in chosen and hit.tokens <= budget:
+            chosen[_place(hit)] = hit
+            budget -= hit.tokens
+    return list(chosen.values())
+
+
+def _place(hit: Hit) -> Place:
+    return hit.source, hit.number
+
+
+def _result(hits: Sequence[Hit]) -> list[dict[str, Any]]:
+    order = {source: position for position, source in enumerate(dict.fromkeys(hit.source for hit in hits))}
+    in_order = sorted(hits, key=lambda hit: (order[hit.source], hit.number))
+    passages = [hit.passage(n) for n, hit in enumerate(in_order, 1)]
+    for hit, passage in zip(in_order, passages, strict=True):
+        if not hit.searcher:  # not found by a search, but given beside or whole
+            passage.score = None
+    return retrieval_from_passages(passages)
