@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 CATALOG_FILE = "catalog.sqlite"
 LOCK_FILE = "write.lock"
+# Beyond the number of any passage.
+_END = 1 << 31
 # How many hits a search looks at beyond those asked for where some will be dropped.
 _MORE = 4
 _MOST_LOOKED_AT = 10_000
@@ -426,10 +428,12 @@ class DocumentIndex:
         self._ready()
         return explain_hit(hit, self._store, _terms_of(hit))
 
-    def chunks(self, source: str) -> list[Hit]:
-        """All passages of a document in reading order; [] for an unknown one."""
+    def chunks(self, source: str, first: int = 0, last: int | None = None) -> list[Hit]:
+        """Passages of a document in reading order, all or those from `first` to `last`; [] for an unknown one."""
         self._ready()
-        return self._catalog.chunks_of(source)
+        return self._catalog.chunks_of(
+            source, None if first == 0 and last is None else (first, _END if last is None else last)
+        )
 
     def neighbours(self, hit: Hit, before: int = 1, after: int = 1) -> list[Hit]:
         """The passages around a hit, itself included, in reading order."""
@@ -485,6 +489,11 @@ class DocumentIndex:
             return any(page <= changed <= (citation.get("page_end") or page) for changed in pages)
         quote = citation.get("quote") or ""
         return not any(find_quote(quote, hit.text) for hit in self._catalog.chunks_of(source))
+
+    def totals(self) -> dict[str, int]:
+        """`documents chunks tokens characters failed vectors`: what `stats` says without a look at the disk."""
+        self._ready()
+        return self._catalog.totals()
 
     @property
     def stats(self) -> dict[str, Any]:

@@ -94,16 +94,21 @@ class KnowledgeBase:
     @property
     def tokens(self) -> int:
         """Tokens of all passages."""
-        return sum(index.stats["tokens"] for index in self._indexes())
+        return sum(index.totals()["tokens"] for index in self._indexes())
+
+    @property
+    def count(self) -> int:
+        """How many passages there are."""
+        return sum(index.totals()["chunks"] for index in self._indexes())
 
     def _indexes(self) -> list[DocumentIndex]:
         return [self._index] if self._beside is None else [self._index, self._beside]
 
-    def passages(self, source: str) -> list[Hit]:
-        """The passages of one of its sources, in reading order."""
+    def passages(self, source: str, first: int = 0, last: int | None = None) -> list[Hit]:
+        """Passages of one of its sources in reading order: all, or those from number `first` to `last`."""
         if self._beside is not None and source in self._hidden:
-            return self._beside.chunks(source)
-        return self._index.chunks(source)
+            return self._beside.chunks(source, first, last)
+        return self._index.chunks(source, first, last)
 
     def search(self, query: str, top_k: int) -> list[Hit]:
         """The best passages."""

@@ -16,6 +16,7 @@ KEYWORD_SEARCH, FRONT_PAGE_SEARCH = "keyword_search", "front_page_search"
 # Front pages of a document, and the share of the budget that those of all documents may take.
 _FRONT_PAGES = 2
 _FRONT_SHARE = 0.25
+_MOST_FRONT_PASSAGES = 40
 # Documents with a hit whose opening is shown beside it.
 _MOST_FRONTS = 5
 # The best hits that their neighbours are joined to while the budget allows.
@@ -84,8 +85,8 @@ def _documents(bases: Sequence[KnowledgeBase]) -> Iterator[tuple[str, list[Hit]]
 
 def _search(words: str, bases: Sequence[KnowledgeBase], budget: int) -> list[Hit]:
     """Hits enough to fill the budget, the best first."""
-    smallest = 40  # tokens of a short passage
-    top_k = min(_MOST_HITS, max(_LEAST_HITS, budget // smallest))
+    usual = max(1, sum(base.tokens for base in bases) // max(1, sum(base.count for base in bases)))
+    top_k = min(_MOST_HITS, max(_LEAST_HITS, 3 * budget // (2 * usual)))
     found = [base.search(words, top_k) for base in bases]
     if len(found) == 1:
         return found[0]
@@ -99,11 +100,11 @@ def _fronts(bases: Sequence[KnowledgeBase], hits: Sequence[Hit], budget: int) ->
     sources = list(dict.fromkeys(source for base in bases for source in base.sources))
     holders = {source: base for base in bases for source in base.sources}
     if len(sources) == 1:
-        passages = holders[sources[0]].passages(sources[0])
-        fronts = [hit for hit in passages if (hit.page if hit.page is not None else hit.number + 1) <= _FRONT_PAGES]
+        opening = holders[sources[0]].passages(sources[0], 0, _MOST_FRONT_PASSAGES)
+        fronts = [hit for hit in opening if (hit.page if hit.page is not None else hit.number + 1) <= _FRONT_PAGES]
     else:
         best = list(dict.fromkeys(hit.source for hit in hits))[:_MOST_FRONTS]
-        fronts = [hit for source in best for hit in holders[source].passages(source)[:1]]
+        fronts = [hit for source in best for hit in holders[source].passages(source, 0, 0)]
     return _within(fronts, int(budget * _FRONT_SHARE))
 
 
@@ -133,10 +134,8 @@ def _neighbours(bases: Sequence[KnowledgeBase], hits: Sequence[Hit]) -> Iterator
     """The passages before and behind the best hits."""
     holders = {source: base for base in bases for source in base.sources}
     for hit in hits:
-        passages = holders[hit.source].passages(hit.source)
-        for number in (hit.number + 1, hit.number - 1):
-            if 0 <= number < len(passages):
-                yield passages[number]
+        around = holders[hit.source].passages(hit.source, max(0, hit.number - 1), hit.number + 1)
+        yield from (beside for beside in reversed(around) if beside.number != hit.number)
 
 
 def _within(hits: Sequence[Hit], budget: int) -> list[Hit]:
