@@ -32,6 +32,8 @@ DEFAULT_MAX_BYTES = 2_000_000_000
 # A file changed this shortly before it was hashed may change again without a new time stamp (as in git's index).
 _RACY_NS = 2_000_000_000
 _WAIT_SECONDS = 30.0
+# The size of all entries is looked at after so much of what is allowed has been stored.
+_CHECK_SHARE = 0.02
 # How exact the time of last use is: more would be a write for each look.
 _USE_SECONDS = 3_600.0
 
@@ -41,10 +43,10 @@ CREATE TABLE IF NOT EXISTS files (
 );
 CREATE INDEX IF NOT EXISTS files_by_hash ON files (hash);
 CREATE TABLE IF NOT EXISTS entries (
-    key TEXT PRIMARY KEY, hash TEXT, kind TEXT, data BLOB, size INTEGER, used_at REAL
+    key TEXT PRIMARY KEY, hash TEXT, kind TEXT, size INTEGER, used_at REAL, data BLOB
 );
 CREATE INDEX IF NOT EXISTS entries_by_hash ON entries (hash);
-CREATE INDEX IF NOT EXISTS entries_by_use ON entries (used_at);
+CREATE INDEX IF NOT EXISTS entries_by_use ON entries (used_at, size);
 """
 _FILE_NAMES = ("cache.sqlite", "cache.sqlite-wal", "cache.sqlite-shm")
 # Raised when the tables or the form of an entry change; another number on disk means an empty cache.
@@ -84,6 +86,7 @@ class DocumentCache:
         self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
         self._pid = 0
+        self._unchecked: float = self.max_bytes  # bytes stored since the size of all was looked at
 
     def __enter__(self) -> DocumentCache:
         return self
@@ -314,16 +317,20 @@ class DocumentCache:
             with self._database() as database:
                 database.execute(
                     "INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?, ?, ?)",
-                    (key, content_hash, kind, packed, len(packed), time.time()),
+                    (key, content_hash, kind, len(packed), time.time(), packed),
                 )
-                (total,) = database.execute("SELECT total(size) FROM entries").fetchone()
-                if total > self.max_bytes:
-                    self._make_room(database, total)
+                self._unchecked += len(packed)
+                if self._unchecked >= self.max_bytes * _CHECK_SHARE:
+                    self._unchecked = 0
+                    self._make_room(database)
         except sqlite3.Error as error:
             self._survive(error)
 
-    def _make_room(self, database: sqlite3.Connection, total: float) -> None:
+    def _make_room(self, database: sqlite3.Connection) -> None:
         """Drops what was not used for longest, down to nine tenths of what is allowed."""
+        (total,) = database.execute("SELECT total(size) FROM entries").fetchone()
+        if total <= self.max_bytes * (1 - _CHECK_SHARE):
+            return
         rows = database.execute("SELECT key, size FROM entries ORDER BY used_at, rowid").fetchall()
         for key, size in rows[:-1]:
             if total <= 0.9 * self.max_bytes:

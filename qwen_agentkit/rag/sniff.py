@@ -37,6 +37,12 @@ _CODE = (
 CODE_ENDINGS = frozenset(_CODE.split())
 """Endings of program text and settings, kept line by line."""
 
+# Bytes that text has only by mistake, such as a run of zeros in a log; and their share that is let pass: in a file
+# whose name says nothing, and in one that is named as text.
+_CONTROLS = bytes(byte for byte in range(32) if byte not in (7, 8, 9, 10, 11, 12, 13, 26, 27))
+_FEW = 0.002
+_SOME = 0.05
+
 _CODE_NAMES = frozenset({"makefile", "dockerfile", "jenkinsfile", "cmakelists.txt", "gemfile", "rakefile"})
 
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -107,9 +113,10 @@ def kind_of(head: bytes, path: Path) -> str:
     ending = path.suffix.lower()
     for magic, kind in _BINARY_HEADS:
         # Two letters may as well begin a text; a name that says text is believed then.
-        if head.startswith(magic) and (len(magic) > 3 or _is_binary(head)):
+        if head.startswith(magic) and (len(magic) > 3 or _is_binary(head, _FEW)):
             return kind
-    if _is_binary(head):
+    is_named_text = ending in _TEXT_KINDS or ending in CODE_ENDINGS
+    if _is_binary(head, _SOME if is_named_text else _FEW):
         return "binary"
     return _text_kind(head, path, ending)
 
@@ -161,12 +168,12 @@ def _ole_kind(path: Path) -> str:
     return {".doc": "doc", ".dot": "doc", ".ppt": "ppt", ".xls": "xls"}.get(path.suffix.lower(), "ole")
 
 
-def _is_binary(head: bytes) -> bool:
-    """Bytes that no text has; UTF-16 and UTF-32 text is no binary."""
+def _is_binary(head: bytes, allowed: float) -> bool:
+    """More bytes than allowed are such that no text has them; UTF-16 and UTF-32 text is no binary."""
     if head.startswith((b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")):
         return False
-    controls = sum(1 for byte in head if byte < 32 and byte not in (7, 8, 9, 10, 11, 12, 13, 26, 27))
-    if 0 not in head and controls <= 0.02 * len(head):
+    controls = len(head) - len(head.translate(None, _CONTROLS))
+    if controls <= allowed * len(head):
         return False
     return not any(_reads_as_utf16(head, encoding) for encoding in ("utf-16-le", "utf-16-be"))
 

@@ -63,6 +63,8 @@ CASES = {
     "cjk16.txt": ("没有标记的中文文本，也应当被读作文本。".encode("utf-16-le"), "txt"),
     "gbk.txt": ("采购管理办法".encode("gbk"), "txt"),
     "blob.xyz": (bytes(range(256)) * 8, "binary"),
+    "server.log": (b"started\n" * 40 + b"\0" * 8 + b"stopped\n" * 40, "txt"),
+    "blob.csv": (bytes(range(256)) * 8, "binary"),
     "photo.pdf": (b"\x89PNG\r\n\x1a\n" + b"\0" * 20, "png"),
     "BM.txt": (b"BMW is a make of cars", "txt"),
     "empty.pdf": (b"", "empty"),
