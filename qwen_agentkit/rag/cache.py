@@ -226,6 +226,7 @@ class DocumentCache:
             database.execute("DELETE FROM files WHERE path = ?", (name,))
             if row and not database.execute("SELECT 1 FROM files WHERE hash = ?", row).fetchone():
                 database.execute("DELETE FROM entries WHERE hash = ?", row)
+        self._tidy("PRAGMA wal_checkpoint(TRUNCATE)")  # the log still holds the pages as they were
 
     def clean(self, older_than: float = 0.0) -> int:
         """Erases entries that were not used for a time.
@@ -241,11 +242,19 @@ class DocumentCache:
             (size,) = database.execute("SELECT total(size) FROM entries WHERE used_at <= ?", (limit,)).fetchone()
             database.execute("DELETE FROM entries WHERE used_at <= ?", (limit,))
             database.execute("DELETE FROM files WHERE hash NOT IN (SELECT hash FROM entries)")
-        with self._lock:
-            if self._connection is not None:
-                self._connection.execute("VACUUM")
-                self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._tidy("VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)")
         return int(size)
+
+    def _tidy(self, *statements: str) -> None:
+        """Gives space back to the disk, unless another process is at work; the next time does it then."""
+        with self._lock:
+            if self._connection is None:
+                return
+            try:
+                for statement in statements:
+                    self._connection.execute(statement)
+            except sqlite3.OperationalError as error:
+                logger.info("the document cache in %s was not tidied: %s", self.folder, error)
 
     def stats(self) -> dict[str, int]:
         """`documents`, `chunk_lists`, `files`, and `bytes` of all entries."""

@@ -156,6 +156,17 @@ def test_forgetting_erases_the_text_unless_another_file_has_it(tmp_path, cache):
     assert cache.stats() == {"documents": 0, "chunk_lists": 0, "files": 0, "bytes": 0}
 
 
+def test_what_is_forgotten_is_gone_from_the_disk(tmp_path, cache):
+    path = written(tmp_path, "a.txt", "The agreed price is 4711 crowns and not to be told.")
+    keep(cache, path)
+    with sqlite3.connect(cache.folder / "cache.sqlite") as connection:
+        (packed,) = connection.execute("SELECT data FROM entries").fetchone()
+    connection.close()
+    assert any(packed in file.read_bytes() for file in cache.folder.iterdir())
+    cache.forget(path)
+    assert not any(packed in file.read_bytes() for file in cache.folder.iterdir())
+
+
 def test_cleaning_drops_what_was_not_used(tmp_path, cache):
     keep(cache, written(tmp_path, "a.txt", "text"))
     assert cache.clean(older_than=3600) == 0

@@ -49,6 +49,18 @@ def test_three_columns_under_a_headline_and_over_a_last_line(tmp_path):
     assert kinds(document, HEADING) == ["A headline that spans all the columns"]
 
 
+def test_a_sentence_that_goes_on_in_the_next_column_is_whole(tmp_path):
+    def draw(canvas):
+        for i in range(11):
+            canvas.drawString(60, HEIGHT - 80 - 14 * i, f"line {i:02d} of the left column runs on")
+            canvas.drawString(320, HEIGHT - 80 - 14 * i, f"line {i:02d} of the right column runs")
+        canvas.drawString(60, HEIGHT - 80 - 14 * 11, "and its last sentence is inter-")
+        canvas.drawString(320, HEIGHT - 66, "rupted at the end of the column.")
+
+    document = read(tmp_path, drawn(draw))
+    assert "and its last sentence is interrupted at the end of the column." in document.text
+
+
 def test_columns_beside_a_figure_stay_columns(tmp_path):
     def draw(canvas):
         for i in range(30):

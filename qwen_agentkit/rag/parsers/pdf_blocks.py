@@ -110,10 +110,38 @@ def add_page(content: PageContent, style: Style, add: Add, running: Callable[[st
         tables = take_ruled_tables(content)
         known = {word.text.strip(".,;:!?()").lower() for word in content.words if "-" in word.text[1:-1]}
         items: list[Item] = [*segments_of(content.words), *tables]
+        columns: list[list[_Found]] = []
         for part in reading_order(items):
-            _add_flow(part, style, page, known, add)
+            columns.append([])
+            _read_flow(part, style, page, known, columns[-1])
+        for found in _joined_columns(columns, known):
+            add(found.kind, found.text, level=found.level, page=page)
     for line in [*content.aside, *content.notes]:
         add(NOTE, line, page=page)
+
+
+@dataclass(slots=True)
+class _Found:
+    """A block of a column, before columns are joined."""
+
+    kind: str
+    text: str
+    level: int | None = None
+
+
+def _joined_columns(columns: Sequence[Sequence[_Found]], known: set[str]) -> list[_Found]:
+    """The blocks of all columns; a sentence that goes on at the top of the next column is one block again."""
+    result: list[_Found] = []
+    for column in columns:
+        blocks = list(column)
+        if result and blocks and result[-1].kind in (TEXT, LIST_ITEM) and blocks[0].kind == TEXT:
+            before, after = result[-1].text, blocks[0].text
+            goes_on = after[0].islower() or (has_cjk(before[-1]) and has_cjk(after[0])) or before[-1] == "-"
+            if goes_on and not _SENTENCE_END.search(before):
+                result[-1] = _Found(result[-1].kind, join_lines([before, after], known))
+                del blocks[0]
+        result.extend(blocks)
+    return result
 
 
 def _take_running_lines(content: PageContent, add: Add, running: Callable[[str], bool | None]) -> None:
@@ -167,7 +195,7 @@ def _add_plain(content: PageContent, add: Add) -> None:
     close()
 
 
-def _add_flow(part: Sequence[Item], style: Style, page: int, known: set[str], add: Add) -> None:
+def _read_flow(part: Sequence[Item], style: Style, page: int, known: set[str], found: list[_Found]) -> None:
     """One column from top to bottom."""
     tables = sorted((item for item in part if isinstance(item, TableBox)), key=lambda item: item.y0)
     rows = rows_of([item for item in part if isinstance(item, Segment)])
@@ -182,12 +210,12 @@ def _add_flow(part: Sequence[Item], style: Style, page: int, known: set[str], ad
     right = max((row.x1 for row in plain), default=0.0)
     left = min((row.x0 for row in plain), default=0.0)
     leading = _leading(plain)
-    paragraph = _Paragraph(style, page, known, add)
+    paragraph = _Paragraph(style, page, known, found)
     previous: Row | None = None
     for item in flow:
         if isinstance(item, TableBox):
             paragraph.close()
-            add(TABLE, markdown_table(item.rows), page=page)
+            found.append(_Found(TABLE, markdown_table(item.rows)))
             previous = None
             continue
         if previous is not None and paragraph.ends_before(item, previous, leading, left, right):
@@ -213,8 +241,8 @@ def _leading(rows: Sequence[Row]) -> float:
 class _Paragraph:
     """Lines that are being gathered into one block."""
 
-    def __init__(self, style: Style, page: int, known: set[str], add: Add) -> None:
-        self._style, self._page, self._known, self._add = style, page, known, add
+    def __init__(self, style: Style, page: int, known: set[str], found: list[_Found]) -> None:
+        self._style, self._page, self._known, self._found = style, page, known, found
         self._lines: list[str] = []
         self._level: int | None = None
         self._is_item = False
@@ -282,17 +310,17 @@ class _Paragraph:
         if not self._lines:
             return
         if self._is_code:
-            self._add(CODE, "\n".join(self._lines), page=self._page)
+            self._found.append(_Found(CODE, "\n".join(self._lines)))
             self._clear()
             return
         starts = [0, *sorted(self._breaks), len(self._lines)]
         text = "\n".join(join_lines(self._lines[start:end], self._known) for start, end in pairwise(starts))
         if self._level is not None:
-            self._add(HEADING, " ".join(text.split()), level=self._level, page=self._page)
+            self._found.append(_Found(HEADING, " ".join(text.split()), self._level))
         elif self._is_item:
-            self._add(LIST_ITEM, _BULLET.sub("- ", text, count=1) if _BULLET.match(text) else text, page=self._page)
+            self._found.append(_Found(LIST_ITEM, _BULLET.sub("- ", text, count=1) if _BULLET.match(text) else text))
         else:
-            self._add(TEXT, text, page=self._page)
+            self._found.append(_Found(TEXT, text))
         self._clear()
 
     def _clear(self) -> None:
