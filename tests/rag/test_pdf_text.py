@@ -53,6 +53,37 @@ def test_bold_lines_of_body_size_are_headings(tmp_path):
     assert "Note: keep the bill." in kinds(document, TEXT)
 
 
+def test_bold_words_that_begin_a_paragraph_are_no_heading(tmp_path):
+    def draw(canvas):
+        y = lines(
+            canvas,
+            ["Alternative minimum tax for the owners of pumps and motors, of boilers and of other"],
+            font="Helvetica-Bold",
+        )
+        canvas.drawString(72, HEIGHT - y, "machines.")
+        canvas.setFont("Helvetica", 11)
+        canvas.drawString(130, HEIGHT - y, "The amount is decreased to $33,750 and is paid at the end.")
+        lines(canvas, PROSE, y=y + 30)
+
+    document = read(tmp_path, drawn(draw))
+    assert kinds(document, HEADING) == []
+    assert document.blocks[0].text.startswith(
+        "Alternative minimum tax for the owners of pumps and motors, of boilers and of other machines. The"
+    )
+
+
+def test_an_item_may_go_on_left_of_its_marker(tmp_path):
+    def draw(canvas):
+        y = lines(canvas, PROSE)
+        canvas.drawString(
+            84, HEIGHT - y, "1. Children under the age of eighteen years at the end of that same year in which the old"
+        )
+        lines(canvas, ["pump was sold to their parents."], y=y + 13.75)
+
+    items = kinds(read(tmp_path, drawn(draw)), LIST_ITEM)
+    assert len(items) == 1 and items[0].endswith("in which the old pump was sold to their parents.")
+
+
 def test_the_outline_of_the_file_decides_what_is_a_heading(tmp_path):
     def draw(canvas):
         canvas.bookmarkPage("a")

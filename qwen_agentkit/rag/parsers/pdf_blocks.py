@@ -210,7 +210,8 @@ def _read_flow(part: Sequence[Item], style: Style, page: int, known: set[str], f
     right = max((row.x1 for row in plain), default=0.0)
     left = min((row.x0 for row in plain), default=0.0)
     leading = _leading(plain)
-    paragraph = _Paragraph(style, page, known, found)
+    _mark_headings(plain, style, page, leading)
+    paragraph = _Paragraph(style, known, found)
     previous: Row | None = None
     for item in flow:
         if isinstance(item, TableBox):
@@ -223,6 +224,20 @@ def _read_flow(part: Sequence[Item], style: Style, page: int, known: set[str], f
         paragraph.take(item, left, right)
         previous = item
     paragraph.close()
+
+
+def _mark_headings(rows: Sequence[Row], style: Style, page: int, leading: float) -> None:
+    """Sets the level of the rows that are headings.
+
+    Bold words that run on into a line which ends in plain ones are the beginning of a paragraph, not a heading.
+    """
+    for row in rows:
+        row.level = style.level(row.text, row.size, row.bold, page)
+    for row, below in reversed(list(pairwise(rows))):
+        follows = 0 < below.y1 - row.y1 <= 1.35 * leading
+        runs_on = below.level is None and below.segments[0].words[0].bold
+        if row.level is not None and row.bold and row.size < HEADING_RATIO * style.body and follows and runs_on:
+            row.level = None
 
 
 def _leading(rows: Sequence[Row]) -> float:
@@ -241,8 +256,8 @@ def _leading(rows: Sequence[Row]) -> float:
 class _Paragraph:
     """Lines that are being gathered into one block."""
 
-    def __init__(self, style: Style, page: int, known: set[str], found: list[_Found]) -> None:
-        self._style, self._page, self._known, self._found = style, page, known, found
+    def __init__(self, style: Style, known: set[str], found: list[_Found]) -> None:
+        self._style, self._known, self._found = style, known, found
         self._lines: list[str] = []
         self._level: int | None = None
         self._is_item = False
@@ -260,10 +275,9 @@ class _Paragraph:
             return True
         if code:
             return step > 3.5 * row.size
-        level = self._style.level(text, row.size, row.bold, self._page)
-        if level != self._level:
+        if row.level != self._level:
             return True
-        if level is not None:
+        if row.level is not None:
             return step > 2.0 * row.size
         if abs(row.size - previous.size) > 0.12 * max(row.size, previous.size):
             return True
@@ -275,15 +289,18 @@ class _Paragraph:
         short = previous.x1 < right - 0.2 * width
         if short and _SENTENCE_END.search(previous.text) and width > 8 * row.size:
             return True
+        if self._is_item and row.x0 < self._indent - 0.5 * row.size:
+            # Where only first lines are indented, the item goes on left of its marker.
+            return _SENTENCE_END.search(previous.text) is not None or _breaks_line(previous, row, right)
         if self._is_item:
-            return row.x0 < self._indent - 0.5 * row.size
+            return False
         indented = row.x0 > left + 0.9 * row.size and previous.x0 <= left + 0.4 * row.size
         return indented and row.x0 < left + 4 * row.size and _SENTENCE_END.search(previous.text) is not None
 
     def _reads_as_code(self, row: Row) -> bool:
         if self._style.mono or not row.mono:
             return False
-        return self._style.level(row.text, row.size, row.bold, self._page) is None
+        return row.level is None
 
     def take(self, row: Row, left: float, right: float) -> None:
         """Adds a line of a column that reaches from `left` to `right`."""
@@ -297,7 +314,7 @@ class _Paragraph:
             self._last = row
             return
         if not self._lines:
-            self._level = self._style.level(text, row.size, row.bold, self._page)
+            self._level = row.level
             self._is_item = self._level is None and _LIST_MARKER.match(text) is not None
             self._indent = row.x0
         elif self._last is not None and _breaks_line(self._last, row, right):

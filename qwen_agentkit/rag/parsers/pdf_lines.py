@@ -50,11 +50,12 @@ class TableBox:
 
 @dataclass(slots=True)
 class Row:
-    """What stands on one line of one column, left to right."""
+    """What stands on one line of one column, left to right; `level` is set where it is a heading."""
 
     segments: list[Segment] = field(default_factory=list)
     y0: float = 0.0
     y1: float = 0.0
+    level: int | None = None
 
     @property
     def x0(self) -> float:
