@@ -125,7 +125,11 @@ class Router(Assistant, MultiAgentHub):
         self.split = split
         self.extra_generate_cfg = merge_generate_cfgs(self.extra_generate_cfg, {"stop": ["Reply:", "Reply:\n"]})
 
-    def _run(self, messages: list[Message], lang: str = "en", **kwargs: Any) -> Iterator[list[Message]]:
+    def _run(
+        self, messages: list[Message], lang: str = "en", knowledge: str | list[dict] = "", **kwargs: Any
+    ) -> Iterator[list[Message]]:
+        if knowledge:
+            kwargs["knowledge"] = knowledge
         decision = by_rules(self.rules, messages) if self.routing != "model" else Decision(None, "no rules")
         if decision.worker is None and self.routing != "rule":
             decision = yield from self._ask_model(messages, lang, kwargs)
