@@ -25,6 +25,7 @@ INSTALL_REQUIRES = [
     "pdfminer.six>=20240706",
     "pypdfium2>=4.30",
     "python-calamine>=0.3",
+    "xlrd>=2.0.1",
     "python-pptx>=1.0",
     # search
     "jieba>=0.42.1",

@@ -1,16 +1,18 @@
 import datetime as dt
+import struct
 
 import openpyxl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from openpyxl.comments import Comment
 
-from qwen_agentkit.errors import DamagedFile, LimitExceededInFile, PasswordRequired
+from qwen_agentkit.errors import DamagedFile, DocParserError, LimitExceededInFile, PasswordRequired
 from qwen_agentkit.rag.limits import ReadLimits
-from qwen_agentkit.rag.parsers.cells import column_name, number_text
+from qwen_agentkit.rag.parsers.cells import column_name, number_text, serial_text
 from qwen_agentkit.rag.parsers.rows import first_row_is_header
-from qwen_agentkit.rag.parsers.xlsx_stream import column_number, serial_text
+from qwen_agentkit.rag.parsers.xlsb import scan_xlsb
+from qwen_agentkit.rag.parsers.xlsx_stream import column_number
 from tests.rag.packages import OFFICE, S, read_document, rels, texts, write_zip
 
 
@@ -202,6 +204,75 @@ def test_encrypted_and_damaged_workbooks_are_named_as_such(tmp_path):
     damaged.write_bytes(workbook(tmp_path / "c.xlsx", A=[[1]]).read_bytes()[:600])
     with pytest.raises(DamagedFile):
         read_document(damaged)
+
+
+def biff4(*records):
+    """A worksheet of Excel 4, which is its records alone: number, then row, column and what follows."""
+    data = struct.pack("<HHHHH", 0x0409, 6, 0x0400, 0x0010, 0)
+    for number, *place, rest in records:
+        body = struct.pack("<HHH", *place, 0) + rest if place else rest
+        data += struct.pack("<HH", number, len(body)) + body
+    return data + struct.pack("<HH", 0x000A, 0)
+
+
+def test_an_old_workbook_gives_text_numbers_and_errors(tmp_path):
+    path = tmp_path / "a.xls"
+    path.write_bytes(
+        biff4(
+            (0x0204, 0, 0, struct.pack("<H", 2) + b"id"),
+            (0x0204, 0, 1, struct.pack("<H", 5) + b"ratio"),
+            (0x0204, 1, 0, struct.pack("<H", 3) + b"007"),
+            (0x0203, 1, 1, struct.pack("<d", 1047924.38)),
+            (0x0205, 2, 1, b"\x07\x01"),
+            (0x0205, 2, 0, b"\x01\x00"),
+        )
+    )
+    assert read_document(path).blocks[1].text == (
+        "| id | ratio |\n| --- | --- |\n| 007 | 1047924.38 |\n| TRUE | #DIV/0! |"
+    )
+
+
+def test_a_cell_in_the_last_corner_of_an_old_workbook_costs_nothing(tmp_path):
+    path = tmp_path / "a.xls"
+    path.write_bytes(biff4((0x0203, 0, 0, struct.pack("<d", 1)), (0x0203, 16383, 255, struct.pack("<d", 2))))
+    assert [block.rows for block in read_document(path).blocks[1:]] == [(1, 1), (16384, 16384)]
+
+
+def test_an_old_workbook_with_a_password_says_so(tmp_path):
+    path = tmp_path / "a.xls"
+    path.write_bytes(biff4((0x002F, b"\x12\x34\x56\x78"), (0x0203, 0, 0, struct.pack("<d", 1))))
+    with pytest.raises(PasswordRequired):
+        read_document(path)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.binary(max_size=200))
+def test_any_records_of_an_old_workbook_are_read_or_refused(tmp_path_factory, data):
+    path = tmp_path_factory.mktemp("xls") / "a.xls"
+    path.write_bytes(biff4((0x0203, 0, 0, struct.pack("<d", 1)))[:-4] + data)
+    try:
+        read_document(path)
+    except DocParserError:
+        pass  # refused by name
+
+
+def test_the_size_of_a_binary_sheet_is_known_before_it_is_read():
+    def record(kind, body):
+        return bytes([kind, len(body)]) + body
+
+    sheet = b"".join(
+        record(0, struct.pack("<I", row) + bytes(4)) + record(2, struct.pack("<I", column) + bytes(8))
+        for row, column in [(0, 0), (1_048_575, 16_383)]
+    )
+    extent = scan_xlsb(sheet)
+    assert (extent.rows, extent.columns, extent.cells) == (1_048_576, 16_384, 2)
+
+
+def test_a_binary_workbook_whose_grid_would_fill_the_memory_is_refused(tmp_path):
+    corner = b"\x00\x08" + struct.pack("<II", 1_048_575, 0) + b"\x02\x0c" + struct.pack("<I", 16_383) + bytes(8)
+    path = write_zip(tmp_path / "a.xlsb", {"xl/workbook.bin": b"", "xl/worksheets/sheet1.bin": corner})
+    with pytest.raises(LimitExceededInFile, match=r"column 16,384"):
+        read_document(path)
 
 
 @pytest.mark.parametrize(

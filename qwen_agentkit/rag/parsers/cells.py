@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from decimal import Decimal
 from typing import Any
+
+_NOT_DATE_PARTS = re.compile(r'"[^"]*"|\\.|_.|\*.|\[(?!h+\]|m+\]|s+\])[^\]]*\]', re.IGNORECASE)
 
 
 def number_text(value: float) -> str:
@@ -59,6 +62,35 @@ def duration_text(value: dt.timedelta) -> str:
     seconds = round(value.total_seconds())
     sign, seconds = ("-", -seconds) if seconds < 0 else ("", seconds)
     return f"{sign}{seconds // 3600}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
+
+
+def date_form(form: str) -> str | None:
+    """What a number format shows of a date or time, in small letters without its literals; None for plain numbers."""
+    plain = _NOT_DATE_PARTS.sub("", form).split(";")[0].lower()
+    return plain if "general" not in plain and re.search("[ymdhs]", plain) else None
+
+
+def serial_text(value: float, form: str, is_1904: bool = False) -> str:
+    """A date, time or duration that a spreadsheet keeps as a number of days, in ISO form.
+
+    Args:
+        value: Days since 1899-12-30, or since 1904-01-01.
+        form: The cell's number format, which tells a time of day and a duration from a date.
+        is_1904: The workbook counts from 1904.
+    """
+    if form.startswith("[") or "[h" in form or "[m" in form or "[s" in form:
+        return duration_text(dt.timedelta(days=value))
+    if 0 <= value < 1:  # a time of day, or day 0, which no calendar has
+        # Added to a day in the middle of the calendar, so that rounding up cannot leave it.
+        return (dt.datetime(2000, 1, 1) + dt.timedelta(days=value, microseconds=500_000)).time().isoformat("seconds")
+    if not is_1904 and 0 < value < 60:
+        value += 1  # 1900 is no leap year, but the format keeps that day
+    epoch = dt.datetime(1904, 1, 1) if is_1904 else dt.datetime(1899, 12, 30)
+    try:
+        moment = epoch + dt.timedelta(days=value)
+    except OverflowError:
+        return number_text(value)
+    return moment_text(moment)
 
 
 def column_name(number: int) -> str:

@@ -46,16 +46,18 @@ def add_sheets(package: GuardedZip, builder: DocumentBuilder, options: ReadOptio
     writer: RowWriter | None = None
     notes: list[tuple[str, int, str]] = []
     spans: dict[int, tuple[int, str]] = {}  # column -> further rows that it covers, text
-    row_number = 0
+    row_number, named = 0, False
     try:
         for name, element in _events(package):
             if name == "table":
                 _finish(writer, notes, builder)
-                writer, row_number, spans = RowWriter(builder, element), 0, {}
-                builder.add(HEADING, element, level=1, sheet=element)
+                writer, row_number, spans, named = RowWriter(builder, element), 0, {}, False
             elif writer is not None:
                 cells = _cells(element, row_number, notes, spans)
                 copies = repeated(element, "number-rows-repeated")
+                if (cells or notes) and not named:
+                    builder.add(HEADING, writer.sheet or "", level=1, sheet=writer.sheet)
+                    named = True
                 for _ in range(min(copies, _MAX_COPIES) if cells else 0):
                     writer.add(row_number, list(cells))
                     row_number += 1

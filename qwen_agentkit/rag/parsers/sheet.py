@@ -1,4 +1,4 @@
-"""Spreadsheets: XLSX, XLSM, XLSB and XLS through calamine, behind a look at how large each sheet is.
+"""Spreadsheets: XLSX, XLSM and XLSB through calamine, behind a look at how large each sheet is; XLS and ODS.
 
 calamine reads eleven times as fast as openpyxl, but it lays out the whole rectangle of a sheet, aborts the process
 when that is too large, and drops error values. So each XLSX sheet is scanned first: sparse ones and those from which
@@ -7,7 +7,6 @@ calamine returns fewer values than the file has are streamed from their XML; err
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,8 +17,10 @@ from qwen_agentkit.rag.builder import DocumentBuilder
 from qwen_agentkit.rag.document import HEADING
 from qwen_agentkit.rag.limits import GuardedZip, ReadOptions
 from qwen_agentkit.rag.parsers.cells import value_text
-from qwen_agentkit.rag.parsers.ooxml import OLE_MAGIC, core_title, is_encrypted_package, open_package
+from qwen_agentkit.rag.parsers.ooxml import OLE_MAGIC, core_title, is_encrypted_package, open_package, relationships
 from qwen_agentkit.rag.parsers.rows import RowWriter
+from qwen_agentkit.rag.parsers.xls import UnreadByXlrd, parse_xls
+from qwen_agentkit.rag.parsers.xlsb import check_xlsb
 from qwen_agentkit.rag.parsers.xlsx_stream import Extent, SheetPart, StreamedBook, add_comments, scan
 
 
@@ -38,13 +39,13 @@ def parse(path: Path, builder: DocumentBuilder, options: ReadOptions) -> None:
     """
     with open(path, "rb") as stream:
         head = stream.read(8)
-        if head == OLE_MAGIC:
-            if is_encrypted_package(stream.read()):
-                raise PasswordRequired(message="the workbook is encrypted; save it without a password to have it read")
-            _parse_with_calamine_only(path, builder)
-            return
+        if head == OLE_MAGIC and is_encrypted_package(stream.read()):
+            raise PasswordRequired(message="the workbook is encrypted; save it without a password to have it read")
         if not head.startswith(b"PK"):
-            _parse_with_calamine_only(path, builder)  # BIFF without its container, as Excel 2 to 4 wrote
+            try:
+                parse_xls(path, builder)
+            except UnreadByXlrd:
+                _parse_with_calamine_only(path, builder)
             return
     with open_package(path, options.limits) as package:
         if package.find("content.xml") is not None and package.find("xl/workbook.xml") is None:
@@ -52,9 +53,7 @@ def parse(path: Path, builder: DocumentBuilder, options: ReadOptions) -> None:
 
             add_sheets(package, builder, options)
         elif package.find("xl/workbook.bin") is not None:
-            for name in package.names():
-                if name.startswith("xl/") and "/media/" not in name and not name.endswith("/"):
-                    package.read(name)
+            check_xlsb(package)
             _parse_with_calamine_only(path, builder)
         else:
             _parse_xlsx(path, package, builder)
@@ -74,7 +73,8 @@ def _parse_xlsx(path: Path, package: GuardedZip, builder: DocumentBuilder) -> No
             continue
         try:
             extent = scan(package, sheet.part)
-            builder.add(HEADING, sheet.name, level=1, sheet=sheet.name)
+            if extent.values or relationships(package, sheet.part):
+                builder.add(HEADING, sheet.name, level=1, sheet=sheet.name)
             if extent.is_sparse or not fast.add(sheet, extent, builder):
                 _stream(book, sheet, builder)
             add_comments(package, sheet, builder)
@@ -192,14 +192,14 @@ def _calamine_faults() -> Iterator[None]:
 
 
 def _parse_with_calamine_only(path: Path, builder: DocumentBuilder) -> None:
-    """XLS and XLSB: binary formats that only calamine reads here."""
+    """XLSB, and XLS files that xlrd gave up on."""
     from python_calamine import CalamineWorkbook, PasswordError, SheetTypeEnum
 
     try:
         with _calamine_faults():
             workbook = CalamineWorkbook.from_path(str(path))
     except DamagedFile as error:
-        if isinstance(error.exception, PasswordError) or _has_file_password(path):
+        if isinstance(error.exception, PasswordError):
             raise PasswordRequired(
                 exception=error.exception,
                 message="the workbook is encrypted; save it without a password to have it read",
@@ -216,11 +216,7 @@ def _parse_with_calamine_only(path: Path, builder: DocumentBuilder) -> None:
         except DamagedFile as error:
             builder.warn(f"sheet {meta.name!r} was not read: {error.message}")
             continue
-        builder.add(HEADING, meta.name, level=1, sheet=meta.name)
+        if one.start is not None:
+            builder.add(HEADING, meta.name, level=1, sheet=meta.name)
         _write(_rows(one), RowWriter(builder, meta.name, merged=_merged(one)))
         builder.progress(number, len(with_tables))
-
-
-def _has_file_password(path: Path) -> bool:
-    """True when a BIFF8 workbook begins with the record that says it is encrypted ([MS-XLS] 2.4.117, FilePass)."""
-    return re.search(rb"\x09\x08\x10\x00.{16}\x2f\x00", path.read_bytes(), re.DOTALL) is not None

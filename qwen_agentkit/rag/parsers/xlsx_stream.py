@@ -7,7 +7,6 @@ reader would lose cells.
 
 from __future__ import annotations
 
-import datetime as dt
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ from typing import Any
 from qwen_agentkit.errors import DamagedFile
 from qwen_agentkit.rag.builder import DocumentBuilder
 from qwen_agentkit.rag.limits import GuardedZip
-from qwen_agentkit.rag.parsers.cells import duration_text, moment_text, number_text
+from qwen_agentkit.rag.parsers.cells import date_form, number_text, serial_text
 from qwen_agentkit.rag.parsers.ooxml import Relationship, attribute, local, main_part, read_xml, relationships
 
 MAX_ROWS, MAX_COLUMNS = 1_048_576, 16_384
@@ -37,7 +36,6 @@ _LONG_NUMBER = re.compile(
 )
 _BUILT_IN_DATES = frozenset([*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)])
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
-_NOT_DATE_PARTS = re.compile(r'"[^"]*"|\\.|_.|\*.|\[(?!h+\]|m+\]|s+\])[^\]]*\]', re.IGNORECASE)
 
 
 @dataclass
@@ -184,8 +182,7 @@ class StreamedBook:
                     key = one.get("numFmtId") or "0"
                     form = custom.get(key)
                     if form is not None:
-                        plain = _NOT_DATE_PARTS.sub("", form).split(";")[0].lower()
-                        if "general" not in plain and re.search("[ymdhs]", plain):
+                        if plain := date_form(form):
                             found[index] = plain
                     elif key.isdigit() and int(key) in _BUILT_IN_DATES:
                         found[index] = "[h]:mm:ss" if key == "46" else "h:mm" if 18 <= int(key) <= 21 else "yyyy"
@@ -248,29 +245,6 @@ class StreamedBook:
             return text
         form = self.date_styles.get(int(style)) if style.isdigit() else None
         return number_text(value) if form is None else serial_text(value, form, self.is_1904)
-
-
-def serial_text(value: float, form: str, is_1904: bool = False) -> str:
-    """A date, time or duration that a spreadsheet keeps as a number of days, in ISO form.
-
-    Args:
-        value: Days since 1899-12-30, or since 1904-01-01.
-        form: The cell's number format, which tells a time of day and a duration from a date.
-        is_1904: The workbook counts from 1904.
-    """
-    if form.startswith("[") or "[h" in form or "[m" in form or "[s" in form:
-        return duration_text(dt.timedelta(days=value))
-    if 0 <= value < 1:  # a time of day, or day 0, which no calendar has
-        # Added to a day in the middle of the calendar, so that rounding up cannot leave it.
-        return (dt.datetime(2000, 1, 1) + dt.timedelta(days=value, microseconds=500_000)).time().isoformat("seconds")
-    if not is_1904 and 0 < value < 60:
-        value += 1  # 1900 is no leap year, but the format keeps that day
-    epoch = dt.datetime(1904, 1, 1) if is_1904 else dt.datetime(1899, 12, 30)
-    try:
-        moment = epoch + dt.timedelta(days=value)
-    except OverflowError:
-        return number_text(value)
-    return moment_text(moment)
 
 
 def add_comments(package: GuardedZip, sheet: SheetPart, builder: DocumentBuilder) -> None:
