@@ -19,16 +19,24 @@ INSTALL_REQUIRES = [
     "json-repair>=0.30",
     "tenacity>=8.2",
     "tiktoken>=0.7",
+    "pydantic>=2.7",
+    "requests>=2.31",
+    # tools
+    "jsonschema>=4.21",
+    "referencing>=0.30",
     # documents
     "charset-normalizer>=3.3",
     "lxml>=5.2",
     "pdfminer.six>=20240706",
     "pypdfium2>=4.30",
     "python-calamine>=0.3",
+    "xlrd>=2.0",
     "xlrd>=2.0.1",
-    "python-pptx>=1.0",
+    # pictures
+    "pillow>=10.3",
     # search
     "jieba>=0.42.1",
+    "numpy>=1.26",
     "PyStemmer>=2.2",
     "rank-bm25>=0.2.2",
     "tantivy>=0.22",
@@ -40,18 +48,29 @@ INSTALL_REQUIRES = [
 EXTRAS = {
     # answers of models kept on disk
     "cache": ["diskcache>=5.6"],
+    # tools of MCP servers
+    "mcp": ["mcp>=1.12", "anyio>=4.5", "httpx>=0.27"],
+    # spans of runs
+    "otel": ["opentelemetry-api>=1.27"],
+    # the text of web pages without what stands around it
+    "web": ["trafilatura>=2.0"],
 }
 EXTRAS["all"] = sorted({package for packages in EXTRAS.values() for package in packages})
+# Models in this process and recognition of scans: heavy, so not part of `all`.
+EXTRAS["local"] = ["llama-cpp-python>=0.3"]
+EXTRAS["transformers"] = ["torch>=2.3", "transformers>=4.45"]
+EXTRAS["openvino"] = ["optimum[openvino]>=1.23", "transformers>=4.45"]
+EXTRAS["ocr"] = ["rapidocr>=3.0", "onnxruntime>=1.18"]
 # The suite of tests, with what it writes its sample documents with. Under 150 MB and two minutes.
 EXTRAS["test"] = [
     *EXTRAS["all"],
     "hypothesis>=6.100",
-    "jsonschema>=4.21",
     "openpyxl>=3.1",
-    "pydantic>=2.7",
+    "opentelemetry-sdk>=1.27",
     "pytest>=8.2",
     "pytest-timeout>=2.3",
     "python-docx>=1.1",
+    "python-pptx>=1.0",
     "reportlab>=4.2",
 ]
 # What a developer runs besides: linters, the type checker, the floors.
