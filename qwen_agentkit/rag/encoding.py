@@ -33,11 +33,11 @@ _UTF16_ENCODINGS = ("utf-16-le", "utf-16-be")
 _WIDER = {"iso8859-1": "cp1252", "ascii": "cp1252", "gb2312": "gb18030", "gbk": "gb18030", "iso8859-9": "cp1254"}
 _WIDER |= {"euc_kr": "cp949", "shift_jis": "cp932", "big5": "big5hkscs", "iso8859-11": "cp874", "tis-620": "cp874"}
 
-_SAMPLE_BYTES = 40_000  # of lines with non-ASCII bytes; enough for a stable mean, a few ms a candidate
+_SAMPLE_BYTES = 16_000  # of lines with non-ASCII bytes; enough for a stable mean, a few ms a candidate
+_LONGEST_LINE = 10_000
 _DOUBTFUL = -8.5  # mean log2 likelihood a non-ASCII byte below which no candidate fits
 _CONTROLS = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _HIGH = re.compile(rb"[\x80-\xff]")
-_LINE_WITH_HIGH = re.compile(rb"[^\n]*[\x80-\xff][^\n]*\n?")
 
 
 @dataclass(frozen=True)
@@ -163,13 +163,17 @@ def _is_damaged_utf8(data: bytes) -> bool:
 
 
 def _sample(data: bytes) -> bytes:
-    lines, size = [], 0
-    for match in _LINE_WITH_HIGH.finditer(data):
-        lines.append(match.group())
-        size += len(lines[-1])
-        if size >= _SAMPLE_BYTES:
-            break
-    return b"".join(lines)
+    """Lines with non-ASCII bytes from anywhere in the data, about `_SAMPLE_BYTES` of them."""
+    parts: list[bytes] = []
+    size = at = 0
+    while size < _SAMPLE_BYTES and (match := _HIGH.search(data, at)):
+        found = match.start()
+        start = data.rfind(b"\n", max(at, found - _LONGEST_LINE), found) + 1 or max(at, found - _LONGEST_LINE)
+        end = data.find(b"\n", found, found + _LONGEST_LINE) + 1 or min(len(data), found + _LONGEST_LINE)
+        parts.append(data[start:end])
+        size += end - start
+        at = end
+    return b"".join(parts)
 
 
 def _guess(data: bytes) -> Decoded:
@@ -185,9 +189,6 @@ def _guess(data: bytes) -> Decoded:
             text = _decoded_sample(data[:_SAMPLE_BYTES], encoding)
             if text is not None:
                 rated.append((pair_score(text, encoding) / max(1, min(len(data), _SAMPLE_BYTES)), encoding))
-    if len(sample) > _SAMPLE_BYTES * 2:
-        sample = sample[: _SAMPLE_BYTES * 2]
-        high_bytes = len(_HIGH.findall(sample)) or 1
     for encoding in BYTE_LANGUAGES:
         rated.append((ByteScorer.of(encoding).score(sample) / high_bytes, encoding))
     rated.sort(key=lambda pair: -pair[0])  # stable: the first named of equals stays first

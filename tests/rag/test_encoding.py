@@ -1,3 +1,5 @@
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -60,6 +62,13 @@ def test_any_bytes_are_decoded_and_replacement_characters_are_announced(data):
 def test_the_last_line_counts_as_much_as_the_first():
     data = b"plain;line\n" * 50_000 + "crème;brûlée\n".encode("cp1252")
     assert decode(data).text.endswith("crème;brûlée\n")
+
+
+def test_megabytes_without_a_line_break_are_decoded_at_once():
+    data = b"x" * 3_000_000 + "très déjà".encode("cp1252") + b"y" * 3_000_000
+    started = time.process_time()
+    assert "très déjà" in decode(data).text
+    assert time.process_time() - started < 2
 
 
 def test_a_declared_encoding_is_believed_unless_the_bytes_say_otherwise():
