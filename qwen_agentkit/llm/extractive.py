@@ -34,7 +34,8 @@ class ExtractiveChat(BaseChatModel):
     Args:
         cfg: `generate_cfg.max_quotes` is the most sentences of an answer, 3.
 
-    The answer's `extra` has `answered` (False: nothing fits), and `citations`, numbered as in the text.
+    The answer's `extra` has `answered` (False: nothing fits), `citations`, numbered as in the text, and in
+    `model_service_info` the fact that it quotes.
     """
 
     model = "extractive"
@@ -58,8 +59,10 @@ class ExtractiveChat(BaseChatModel):
         if not citations:
             yield Delta(text=_DECLINED[lang], extra={"answered": False}, finish_reason="stop")
             return
-        yield Delta(text=text, extra={"answered": True, "citations": citations, "unsupported": []})
-        yield Delta(finish_reason="stop")
+        for line in text.splitlines(keepends=True):
+            yield Delta(text=line)
+        extra = {"answered": True, "citations": citations, "unsupported": []}
+        yield Delta(extra=extra, info={"model": self.model, "quotes": True}, finish_reason="stop")
 
 
 def quoted(question: str, passages: list[Passage], most: int = 3) -> tuple[str, list[dict[str, Any]]]:

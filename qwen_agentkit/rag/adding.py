@@ -106,7 +106,7 @@ class Adding:
                 lies_in(source, name) or fnmatchcase(source, name) for name in missing
             )
             # A file that was named itself may have an ending that a walk of its folder leaves out.
-            if (in_folder or fits) and not os.path.exists(source):
+            if (in_folder or fits) and not _has_content(source):
                 gone.append(source)
         named = {name for name in missing if any(lies_in(source, name) or fnmatchcase(source, name) for source in gone)}
         self._report.problems += [
@@ -340,6 +340,14 @@ class Adding:
         self._drop(gone)
         self._end()
         return list(gone)
+
+
+def _has_content(path: str) -> bool:
+    """Whether a file is there and not empty; a walk of its folder passes over an empty one."""
+    try:
+        return os.path.getsize(path) > 0
+    except OSError:
+        return False
 
 
 def _merged(stamps: Entry, read: Entry) -> Entry:
