@@ -92,7 +92,7 @@ class RunningSummary:
             if known is not None:
                 done, summary = number, known
                 break
-        room = max(256, budget.high - count_tokens(_PROMPT["en"]) - self.summary_chars)
+        room = max(512, budget.high - count_tokens(_PROMPT["en"]) - self.summary_chars // 2)
         while done < len(rounds):
             talk, taken = _told(rounds[done:], room)
             summary = self._asked(summary, talk, budget)

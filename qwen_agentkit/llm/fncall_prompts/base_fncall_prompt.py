@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -111,7 +112,9 @@ class BaseFnCallPrompt:
         held = messages_from(messages)
         if lang == "auto":
             lang = detect_language(held)
-        if not parallel_function_calls and any(_together(one, following) for one, following in zip(held, held[1:])):
+        if not parallel_function_calls and any(
+            _together(one, following) for one, following in itertools.pairwise(held)
+        ):
             raise ValueError("This conversation has several calls in one reply: it needs parallel_function_calls=True")
         written = cls.preprocess_fncall_messages(held, functions, lang, parallel_function_calls)
         return [one.model_copy(update={"content": text_of(one.content)}) for one in written]
