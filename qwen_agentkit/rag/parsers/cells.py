@@ -12,11 +12,11 @@ _NOT_DATE_PARTS = re.compile(r'"[^"]*"|\\.|_.|\*.|\[(?!h+\]|m+\]|s+\])[^\]]*\]',
 
 def number_text(value: float) -> str:
     """A number in plain digits, without exponent, with the 15 digits that spreadsheets keep."""
-    if value != value or value in (float("inf"), float("-inf")):
-        return str(value)
-    if value == int(value):
+    if value.is_integer():
         return str(int(value))
-    text = format(value, ".15g")
+    text = f"{value:.15g}"
+    if text in ("nan", "inf", "-inf"):
+        return text
     return format(Decimal(text), "f") if "e" in text else text
 
 
@@ -24,14 +24,14 @@ def value_text(value: Any) -> str:
     """A cell's value as text: plain numbers, ISO dates, TRUE and FALSE, '' for an empty cell."""
     if isinstance(value, str):
         return value
+    if isinstance(value, float):
+        return number_text(value)
     if value is None:
         return ""
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
     if isinstance(value, int):
         return str(value)
-    if isinstance(value, float):
-        return number_text(value)
     if isinstance(value, dt.datetime):
         return moment_text(value)
     if isinstance(value, dt.date):

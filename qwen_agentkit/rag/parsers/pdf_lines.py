@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from qwen_agentkit.rag.parsers.pdf_page import Word, joins_unspaced
 
@@ -11,9 +12,9 @@ from qwen_agentkit.rag.parsers.pdf_page import Word, joins_unspaced
 WIDE_GAP = 1.0
 
 
-@dataclass(slots=True)
+@dataclass
 class Segment:
-    """Words of one line without a wide gap between them."""
+    """Words of one line without a wide gap between them; what is read of it is worked out once, when it is whole."""
 
     words: list[Word]
     x0: float
@@ -21,11 +22,11 @@ class Segment:
     x1: float
     y1: float
 
-    @property
+    @cached_property
     def text(self) -> str:
         return join_words(self.words)
 
-    @property
+    @cached_property
     def size(self) -> float:
         """Font size of most of its characters."""
         if len(self.words) == 1:
@@ -48,9 +49,12 @@ class TableBox:
     y1: float
 
 
-@dataclass(slots=True)
+@dataclass
 class Row:
-    """What stands on one line of one column, left to right; `level` is set where it is a heading."""
+    """What stands on one line of one column, left to right; `level` is set where it is a heading.
+
+    As with a segment, what is read of it is worked out once.
+    """
 
     segments: list[Segment] = field(default_factory=list)
     y0: float = 0.0
@@ -65,11 +69,11 @@ class Row:
     def x1(self) -> float:
         return self.segments[-1].x1
 
-    @property
+    @cached_property
     def text(self) -> str:
         return join_words([word for segment in self.segments for word in segment.words])
 
-    @property
+    @cached_property
     def size(self) -> float:
         return max(self.segments, key=lambda segment: segment.x1 - segment.x0).size
 
@@ -94,7 +98,7 @@ def segments_of(words: Iterable[Word]) -> list[Segment]:
     last: Word | None = None
     for word in words:
         if current is not None and last is not None:
-            size = max(word.size, last.size)
+            size = word.size if word.size > last.size else last.size
             gap = word.x0 - last.x1
             if -0.6 * size < gap < WIDE_GAP * size and same_line(current.y0, current.y1, word.y0, word.y1):
                 current.words.append(word)

@@ -151,6 +151,9 @@ def _raw_words(text_page: Any, text: str, content: PageContent) -> Iterator[_Raw
     font_size, char_angle, font_info = raw.FPDFText_GetFontSize, raw.FPDFText_GetCharAngle, raw.FPDFText_GetFontInfo
     fonts: dict[tuple[bytes, int], tuple[bool, bool]] = {}
     previous_end = -1
+    bold = mono = False
+    size = height = right = 0.0
+    quarter = 0
     for match in _WORD.finditer(text):
         start, end = match.span()
         new_line = previous_end < 0 or "\n" in text[previous_end:start]
@@ -158,7 +161,9 @@ def _raw_words(text_page: Any, text: str, content: PageContent) -> Iterator[_Raw
         word = match.group()
         hyphen = word.endswith(_LINE_END_HYPHEN)
         last = end - 2 if hyphen and end - start > 1 else end - 1
-        if has_map_error(text_page, start) == 1 or (last > start and has_map_error(text_page, last) == 1):
+        # The end of a word is looked at too, unless it is a plain letter: mixed words end in signs of another font.
+        ends_plainly = last == start or (text[last].isascii() and text[last].isalnum())
+        if has_map_error(text_page, start) == 1 or (not ends_plainly and has_map_error(text_page, last) == 1):
             kept = [word[at - start] for at in range(start, end) if has_map_error(text_page, at) != 1]
             content.unmapped += end - start - len(kept)
             word = "".join(kept)
@@ -166,24 +171,31 @@ def _raw_words(text_page: Any, text: str, content: PageContent) -> Iterator[_Raw
                 continue
         if hyphen:
             word = word.replace(_LINE_END_HYPHEN, "-")
-        length = font_info(text_page, start, name_buffer, 256, ctypes.byref(flags))
-        font = (name_buffer.value if 1 < length <= 256 else b"", flags.value)
-        if font not in fonts:
-            name = font[0].decode("utf-8", "replace")
-            fonts[font] = is_bold_font(name), bool(flags.value & _FIXED_PITCH) or is_mono_font(name)
-        bold, mono = fonts[font]
-        if not loose_box(text_page, start, ctypes.byref(rect)):
+        if not loose_box(text_page, start, rect):
             continue
         x0, y0, x1, y1 = rect.left, rect.bottom, rect.right, rect.top
-        quarter = _quarter(char_angle(text_page, start))
-        if last > start and loose_box(text_page, last, ctypes.byref(rect)):
+        # Each question to pdfium takes a microsecond: size and direction are asked again when the height changes, the
+        # font at the start of a line or column and while it is a special one.
+        changed = new_line or abs(y1 - y0 - height) > 0.01
+        if changed:
+            size, height = font_size(text_page, start), y1 - y0
+            quarter = _quarter(char_angle(text_page, start))
+        if changed or bold or mono or x0 - right > size:
+            length = font_info(text_page, start, name_buffer, 256, ctypes.byref(flags))
+            font = (name_buffer.value if 1 < length <= 256 else b"", flags.value)
+            if font not in fonts:
+                name = font[0].decode("utf-8", "replace")
+                fonts[font] = is_bold_font(name), bool(flags.value & _FIXED_PITCH) or is_mono_font(name)
+            bold, mono = fonts[font]
+        if last > start and loose_box(text_page, last, rect):
             if quarter in (0, 2) and min(y1, rect.top) - max(y0, rect.bottom) < 0.2 * (y1 - y0):
                 # Single letters one under the other, as in a narrow column, come without a break between.
                 yield from _letters_below(text_page, text, start, last, bold, mono, quarter)
                 continue
             x0, y0 = min(x0, rect.left), min(y0, rect.bottom)
             x1, y1 = max(x1, rect.right), max(y1, rect.top)
-        yield Word(word, x0, y0, x1, y1, font_size(text_page, start), bold, mono), (x0, y0, x1, y1), quarter, new_line
+        right = x1
+        yield Word(word, x0, y0, x1, y1, size, bold, mono), (x0, y0, x1, y1), quarter, new_line
 
 
 def _letters_below(

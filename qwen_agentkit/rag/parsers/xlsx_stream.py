@@ -23,6 +23,8 @@ MAX_ROWS, MAX_COLUMNS = 1_048_576, 16_384
 
 _BLOCK = 1 << 20
 _ADDRESS = re.compile(rb"<(?:\w+:)?c\s(?:[^>]*?\s)?r=[\"']([A-Z]{1,3})(\d{1,7})[\"']")
+_PLAIN_ADDRESS = re.compile(rb' r="([A-Z]{1,3})(\d{1,7})"')
+_LONG_DIGITS = re.compile(rb"v>\d{16}")
 _ROW = re.compile(rb"<(?:\w+:)?row\s(?:[^>]*?\s)?r=[\"'](\d{1,7})[\"']")
 _VALUE = re.compile(rb"<(?:\w+:)?v(?:\s[^>]*)?>[^<\s]|<(?:\w+:)?is[\s>]")
 # Cells whose values the fast reader changes: errors, and whole numbers beyond the 15 digits of a float.
@@ -97,20 +99,22 @@ def scan(package: GuardedZip, part: str) -> Extent:
 
 
 def _scan_block(data: bytes, extent: Extent, columns: set[bytes]) -> None:
-    found = _ADDRESS.findall(data)
+    plain = b"<c " in data and b"='" not in data  # as nearly all writers do: no prefixes, double quotes
+    found = (_PLAIN_ADDRESS if plain else _ADDRESS).findall(data)
     extent.cells += len(found) or data.count(b"<c>") + data.count(b"<c ")
     columns.update({letters for letters, _ in found})
-    rows = _ROW.findall(data)
-    if rows:
-        extent.rows = max(extent.rows, *map(int, rows))
-    if found:
-        extent.rows = max(extent.rows, int(found[0][1]), int(found[-1][1]))
-    extent.values += len(_VALUE.findall(data))
+    rows = {int(row) for row in {row for _, row in found}.union(_ROW.findall(data))}
+    extent.rows = max(extent.rows, max(rows, default=0))
+    if plain:
+        extent.values += data.count(b"<v>") + data.count(b"<v ") - data.count(b"<v></v>") + data.count(b"<is>")
+    else:
+        extent.values += len(_VALUE.findall(data))
     if b't="e"' in data or b"t='e'" in data:
         for letters, row, text in _ERROR_CELL.findall(data):
             extent.changed[int(row) - 1, column_number(letters)] = text.decode("utf-8", "replace")
-    for letters, row, text in _LONG_NUMBER.findall(data):
-        extent.changed[int(row) - 1, column_number(letters)] = text.decode("ascii")
+    if _LONG_DIGITS.search(data):
+        for letters, row, text in _LONG_NUMBER.findall(data):
+            extent.changed[int(row) - 1, column_number(letters)] = text.decode("ascii")
 
 
 @dataclass(frozen=True, slots=True)
