@@ -15,6 +15,7 @@ _WHERE = {
     "GroupChat": ".group_chat",
     "GroupChatAutoRouter": ".group_chat_auto_router",
     "MultiAgentHub": ".multi_agent_hub",
+    "ParallelDocQA": ".doc_qa",
     "ReActChat": ".react_chat",
     "UserAgent": ".user_agent",
 }

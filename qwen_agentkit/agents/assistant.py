@@ -9,10 +9,13 @@ from typing import Any
 
 from qwen_agentkit.agents.fncall_agent import FnCallAgent
 from qwen_agentkit.agents.grounding import with_citations
-from qwen_agentkit.agents.loop.turn import Resumption
+from qwen_agentkit.agents.knowledge_tool import KNOWLEDGE_TOOL, KnowledgeTool
+from qwen_agentkit.agents.loop.turn import Resumption, Turn
+from qwen_agentkit.agents.request_decorators.base import with_user_text
 from qwen_agentkit.run_context import current_run
 from qwen_agentkit.schema import Message
 from qwen_agentkit.system_message import appended
+from qwen_agentkit.tools.base import BaseTool
 from qwen_agentkit.utils.knowledge import HEADINGS, Passage, passages_from_retrieval, write_knowledge
 
 # Names that Qwen-Agent programs import. The block that prompts really carry is written by `utils.knowledge`.
@@ -99,18 +102,37 @@ class Assistant(FnCallAgent):
             A new list; the same messages when nothing was found.
         """
         problems: list[dict[str, str]] = []
-        if not knowledge and self._has_documents(messages):
+        if not knowledge and self._knowledge_mode != "tool" and self._has_documents(messages):
             *_, last = self.mem.run(messages, lang=lang, **kwargs)
             knowledge = last[-1].content
             problems = _problems_of_run()
         block = write_knowledge(knowledge_passages(knowledge, lang), lang)
         if block:
-            messages = appended(messages, block)
+            messages = self._with_block(messages, block)
         if problems:
             lines = [_UNREADABLE.get(lang, _UNREADABLE["en"])]
             lines += [f"- {problem['file']}: {problem['reason']}" for problem in problems]
             messages = appended(messages, "\n".join(lines))
         return messages
+
+    def _with_block(self, messages: list[Message], block: str) -> list[Message]:
+        """The conversation with the knowledge block where `rag_cfg["knowledge_in"]` wants it."""
+        if self._rag_cfg.get("knowledge_in", "system") == "user":
+            return with_user_text(messages, block)
+        return appended(messages, block)
+
+    @property
+    def _knowledge_mode(self) -> str:
+        return self._rag_cfg.get("knowledge_mode", "inject")
+
+    def _tools(self, turn: Turn) -> dict[str, BaseTool]:
+        tools = super()._tools(turn)
+        if self._knowledge_mode != "inject" and self._has_documents(turn.conversation):
+            tools = {**tools, KNOWLEDGE_TOOL: KnowledgeTool(self.mem)}
+            run = current_run()
+            if run is not None:
+                run.own("fncall.tools", dict).update(tools)
+        return tools
 
     def _has_documents(self, messages: list[Message]) -> bool:
         return bool(self._files) or self._mem is not None or bool(self._conversation_files(messages))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from qwen_agentkit.schema import ASSISTANT, SYSTEM, USER, Message
+from qwen_agentkit.schema import ASSISTANT, FUNCTION, SYSTEM, USER, Message
 from qwen_agentkit.utils.knowledge import Passage, read_knowledge
 from qwen_agentkit.utils.message_text import text_of
 
@@ -24,7 +24,7 @@ def with_citations(steps: Iterator[list[Message]], prompt: list[Message]) -> Ite
     response: list[Message] = []
     for response in steps:
         yield response
-    passages = passages_in(prompt)
+    passages = passages_in(prompt, response)
     if not passages:
         return
     for index in range(len(response) - 1, -1, -1):
@@ -35,11 +35,18 @@ def with_citations(steps: Iterator[list[Message]], prompt: list[Message]) -> Ite
             return
 
 
-def passages_in(prompt: list[Message]) -> list[Passage]:
-    """The passages in the system and user messages of a prompt."""
-    return [
-        passage for message in prompt if message.role in (SYSTEM, USER) for passage in read_knowledge(text_of(message))
-    ]
+def passages_in(prompt: list[Message], response: list[Message]) -> list[Passage]:
+    """The passages that an answer may cite, one a number.
+
+    What this turn brought comes first: results of earlier turns' searches may bear the same numbers.
+    """
+    told = [message for message in prompt if message.role in (SYSTEM, USER)]
+    earlier = [message for message in prompt if message.role == FUNCTION]
+    found: dict[int, Passage] = {}
+    for message in [*told, *(one for one in response if one.role == FUNCTION), *earlier]:
+        for passage in read_knowledge(text_of(message)):
+            found.setdefault(passage.n, passage)
+    return list(found.values())
 
 
 def _grounding(message: Message, passages: list[Passage]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from qwen_agentkit import settings
 from qwen_agentkit.agent import Agent
@@ -18,6 +18,9 @@ from qwen_agentkit.run_context import current_run
 from qwen_agentkit.schema import ASSISTANT, USER, Message
 from qwen_agentkit.utils.message_files import files_of
 from qwen_agentkit.utils.message_text import text_of
+
+if TYPE_CHECKING:
+    from qwen_agentkit.tools.retrieval import Found
 
 # What `rag_cfg` may hold; another key is a mistake that would otherwise go unseen.
 RAG_KEYS = (
@@ -45,7 +48,8 @@ class Memory(Agent):
         rag_cfg: `max_ref_token` (tokens of passages to return, 20000), `parser_page_size` (tokens of a chunk,
             500), `rag_searchers` (names, `["keyword_search", "front_page_search"]`), `rag_keygen_strategy` (name
             of a strategy in `agents.keygen_strategies`, or `"none"`), `llm` (another model for the search words),
-            `embedder`, `reranker`, `store` (see `rag.DocumentIndex`).
+            `embedder`, `reranker`, `store` (see `rag.DocumentIndex`), `knowledge_in` (`"system"`, fenced and last,
+            or `"user"`), `knowledge_mode` (`"inject"`; `"tool"`: the model searches itself; `"both"`).
 
     Attributes:
         system_files: The files given here.
@@ -65,6 +69,9 @@ class Memory(Agent):
         unknown = set(self.cfg) - set(RAG_KEYS)
         if unknown:
             raise ValueError(f"rag_cfg has no {', '.join(sorted(unknown))}; it has {', '.join(RAG_KEYS)}")
+        for key, known in (("knowledge_in", ("system", "user")), ("knowledge_mode", ("inject", "tool", "both"))):
+            if self.cfg.get(key, known[0]) not in known:
+                raise ValueError(f"rag_cfg[{key!r}] is one of {', '.join(known)}, not {self.cfg[key]!r}")
         self.max_ref_token: int = self.cfg.get("max_ref_token", settings.DEFAULT_MAX_REF_TOKEN)
         self.parser_page_size: int = self.cfg.get("parser_page_size", settings.DEFAULT_PARSER_PAGE_SIZE)
         self.rag_searchers = self.cfg.get("rag_searchers") or settings.DEFAULT_RAG_SEARCHERS
@@ -102,15 +109,11 @@ class Memory(Agent):
             yield [Message(ASSISTANT, "", name="memory")]
             return
         query = self._query(question, messages, lang, files)
-        retrieval = self.function_map["retrieval"]
-        sets = [self.system_files, [file for file in files if file not in self.system_files]]
-        found = retrieval.call({"query": query, "files": files}, file_sets=[one for one in sets if one], **kwargs)
-        problems = list(getattr(found, "problems", []))
-        self._note_problems(problems, files)
+        found = self.find(query, files, **kwargs)
         run = current_run()
         if run is not None:
             # The agent that asked tells its model, in this run and no other.
-            (run.parent or run).own("memory.problems", list).extend(problems)
+            (run.parent or run).own("memory.problems", list).extend(found.problems)
             passages = [
                 {"source": entry["url"], "text": text, **place}
                 for entry in found
@@ -118,6 +121,24 @@ class Memory(Agent):
             ]
             run.emit(MemoryRetrieved, query=query, passages=passages)
         yield [Message(ASSISTANT, json.dumps(list(found), ensure_ascii=False), name="memory")]
+
+    def find(self, query: str, files: Sequence[str], **kwargs: Any) -> Found:
+        """Searches files, those of the memory and those of a conversation each on an index of their own.
+
+        Args:
+            query: What to search for.
+            files: As `get_rag_files` gives them.
+            **kwargs: `max_ref_token`, `parser_page_size`; anything else is left to the tool.
+
+        Returns:
+            What the `retrieval` tool gives.
+        """
+        sets = [self.system_files, [file for file in files if file not in self.system_files]]
+        found = self.function_map["retrieval"].call(
+            {"query": query, "files": list(files)}, file_sets=[one for one in sets if one], **kwargs
+        )
+        self._note_problems(found.problems, files)
+        return found
 
     def get_rag_files(self, messages: list[Message]) -> list[str]:
         """The files to search: those of the memory and every `file` item of the conversation, each once."""

@@ -11,7 +11,7 @@ from qwen_agentkit.agents.grounding import with_citations
 from qwen_agentkit.schema import Message
 from qwen_agentkit.system_message import with_system_message
 
-_INSTRUCTION = {
+INSTRUCTION = {
     "en": "Answer the question from the knowledge base below and from nothing else. Put the number of the passage "
     "behind each statement, as in [1]. Answer in the language of the question. If the knowledge base does not hold the "
     "answer, say that the documents do not say.",
@@ -41,7 +41,7 @@ class DocQAAgent(Assistant):
     def _run(
         self, messages: list[Message], lang: str = "en", knowledge: str | list[dict] = "", **kwargs: Any
     ) -> Iterator[list[Message]]:
-        instructed = with_system_message(messages, _INSTRUCTION["zh" if lang == "zh" else "en"])
+        instructed = with_system_message(messages, INSTRUCTION["zh" if lang == "zh" else "en"])
         prepared = self._prepend_knowledge_prompt(instructed, lang, knowledge, **kwargs)
         settings = {"lang": lang, **({"seed": kwargs["seed"]} if kwargs.get("seed") is not None else {})}
         yield from with_citations(self._call_llm(prepared, extra_generate_cfg=settings, **wanted_form()), prepared)
