@@ -82,6 +82,8 @@ def _generated(tokenizer: Any, model: Any, request: ModelRequest) -> Iterator[De
         return_dict=True,
         **template,
     ).to(model.device)
+    # Some tokenizers give more than a causal model takes.
+    inputs = {name: encoded[name] for name in ("input_ids", "attention_mask") if name in encoded}
     given = int(encoded["input_ids"].shape[1])
     settings = _generate_settings(request, tokenizer)
     pieces: queue.Queue[str | BaseException | None] = queue.Queue()
@@ -95,7 +97,7 @@ def _generated(tokenizer: Any, model: Any, request: ModelRequest) -> Iterator[De
 
     def work() -> None:
         try:
-            model.generate(**encoded, streamer=streamer, stopping_criteria=StoppingCriteriaList([Stop()]), **settings)
+            model.generate(**inputs, streamer=streamer, stopping_criteria=StoppingCriteriaList([Stop()]), **settings)
             pieces.put(None)
         except BaseException as error:
             pieces.put(error)
