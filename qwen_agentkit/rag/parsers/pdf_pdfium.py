@@ -180,7 +180,7 @@ def _raw_words(text_page: Any, text: str, content: PageContent) -> Iterator[_Raw
         if changed:
             size, height = font_size(text_page, start), y1 - y0
             quarter = _quarter(char_angle(text_page, start))
-        if changed or bold or mono or x0 - right > size:
+        if changed or bold or mono or not -size < x0 - right < size:
             length = font_info(text_page, start, name_buffer, 256, ctypes.byref(flags))
             font = (name_buffer.value if 1 < length <= 256 else b"", flags.value)
             if font not in fonts:
