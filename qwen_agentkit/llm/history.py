@@ -278,7 +278,8 @@ def _is_paused(messages: Sequence[Message]) -> bool:
 
 
 def _as_messages(messages: Iterable[Message | Mapping[str, Any]]) -> list[Message]:
-    held = list(messages) if not isinstance(messages, (str, bytes, Mapping)) else messages
-    if isinstance(held, list) and all(isinstance(message, Message) for message in held):
-        return held
-    return messages_from(held)
+    if isinstance(messages, (str, bytes, Mapping)):
+        return messages_from(messages)  # raises: it is no list
+    held = list(messages)
+    kept = [message for message in held if isinstance(message, Message)]
+    return kept if len(kept) == len(held) else messages_from(held)

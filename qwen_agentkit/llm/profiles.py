@@ -92,7 +92,7 @@ _TABLE: list[tuple[str, ModelProfile]] = [
     (r"gpt-5", ModelProfile(400_000, True, True, False, True, "switch")),
     (r"gpt-4\.1", ModelProfile(1_000_000, True, True, False, True, "never")),
     (r"gpt-4o.*audio", ModelProfile(128_000, True, False, True, False, "never")),
-    (r"gpt-4o|gpt-4-turbo", ModelProfile(128_000, True, True, False, True, "never")),
+    (r"gpt-4o|gpt-4-(turbo|1106|0125)", ModelProfile(128_000, True, True, False, True, "never")),
     (r"gpt-4", ModelProfile(8192, True, False, False, False, "never")),
     (r"gpt-3\.5", ModelProfile(16_385, True, False, False, False, "never")),
     (r"\bo[134](-|$)", ModelProfile(200_000, True, True, False, True, "always")),
@@ -106,7 +106,7 @@ _TABLE: list[tuple[str, ModelProfile]] = [
     (r"smollm2", ModelProfile(8192, None, False, False, None, "never")),
     (r"phi-3-mini-4k", ModelProfile(4096, None, False, False, None, "never")),
     (r"tinyllama", ModelProfile(2048, None, False, False, None, "never")),
-    (r"mistral|mixtral|ministral", ModelProfile(32 * _K, True, None, False, None, "never")),
+    (r"mistral-7b|mixtral-8x7b", ModelProfile(32 * _K, True, False, False, None, "never")),
     (r"glm-4\.5|glm-4\.6", ModelProfile(128 * _K, True, False, False, None, "switch")),
 ]
 

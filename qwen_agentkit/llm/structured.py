@@ -15,6 +15,7 @@ from typing import Any
 from qwen_agentkit.errors import ModelServiceError
 from qwen_agentkit.llm.arguments import dump_json, read_json
 from qwen_agentkit.schema import ASSISTANT, USER, Message
+from qwen_agentkit.utils.message_text import text_of
 
 # Times an answer that does not fit is given back to the model.
 MAX_REPAIRS = 2
@@ -217,7 +218,7 @@ def _is_strict(schema: Any) -> bool:
 
 def read_answer(messages: Sequence[Message], form: OutputForm) -> FormedAnswer:
     """Reads a reply in a form: the text of its messages, or the arguments of a call of `ANSWER_TOOL`."""
-    text = "".join(_text(message) for message in messages if message.function_call is None)
+    text = "".join(text_of(message) for message in messages if message.function_call is None)
     for message in messages:
         if message.function_call is not None and message.function_call.name == ANSWER_TOOL:
             text = message.function_call.arguments
@@ -234,15 +235,9 @@ def read_answer(messages: Sequence[Message], form: OutputForm) -> FormedAnswer:
     return FormedAnswer(problem=problem)
 
 
-def _text(message: Message) -> str:
-    if isinstance(message.content, str):
-        return message.content
-    return "".join(item.text or "" for item in message.content)
-
-
 def repair_messages(reply: Sequence[Message], problem: str, form: OutputForm, lang: str = "en") -> list[Message]:
     """What is added to the conversation when an answer does not fit: the answer, and what is wrong with it."""
-    said = "".join(_text(message) for message in reply if message.function_call is None)
+    said = "".join(text_of(message) for message in reply if message.function_call is None)
     if not said:
         said = "".join(message.function_call.arguments for message in reply if message.function_call is not None)
     complaint = _REPAIR["zh" if lang == "zh" else "en"].format(problem=problem, schema=dump_json(form.schema))
@@ -284,7 +279,7 @@ def answer_in_form(
             return marked(reply, answer)
         last, problem = reply, answer.problem
         asked = [*messages, *repair_messages(reply, problem, form, lang)]
-    text = "".join(map(_text, last))
+    text = "".join(map(text_of, last))
     raise ModelServiceError(
         code="output_form",
         message=f"The model's answer does not fit the form {form.name}: {problem}",

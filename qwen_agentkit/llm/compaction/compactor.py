@@ -22,6 +22,7 @@ from qwen_agentkit.log import logger
 from qwen_agentkit.run_context import current_run
 from qwen_agentkit.schema import Message, messages_from
 from qwen_agentkit.utils.language import detect_language
+from qwen_agentkit.utils.message_text import text_of
 
 COMPACT_AT = 0.82
 COMPACT_TO = 0.5
@@ -258,13 +259,7 @@ def _asker(compaction: Compaction, model: Any) -> AskModel | None:
 
             chat_model = get_chat_model(writer)
         reply = chat_model.chat(messages, stream=False)
-        return "".join(
-            message.content
-            if isinstance(message.content, str)
-            else "".join(item.text or "" for item in message.content)
-            for message in reply
-            if message.function_call is None
-        )
+        return "".join(text_of(message) for message in reply if message.function_call is None)
 
     return ask
 

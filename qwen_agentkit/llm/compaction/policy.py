@@ -60,7 +60,10 @@ class Budget:
 class Policy(Protocol):
     """One way to make a history shorter."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """What it is called in events and logs."""
+        ...
 
     def due(self, messages: Sequence[Message]) -> bool:
         """Whether the history is too long by the policy's own measure, whatever its tokens."""
@@ -96,10 +99,10 @@ def rounds_of(messages: Sequence[Message]) -> tuple[list[Message], list[list[Mes
     return list(messages[:start]), rounds
 
 
-def rounds_to_drop(rounds: Sequence[Sequence[Message]], tokens: int) -> int:
-    """How many of the oldest rounds hold that many tokens together; the last round always stays."""
+def rounds_to_drop(rounds: Sequence[Sequence[Message]], tokens: int, keep: int = 1) -> int:
+    """How many of the oldest rounds hold that many tokens together; the newest `keep` rounds always stay."""
     number = 0
-    while tokens > 0 and number < len(rounds) - 1:
+    while tokens > 0 and number < len(rounds) - keep:
         tokens -= count_input_tokens(rounds[number])
         number += 1
     return number

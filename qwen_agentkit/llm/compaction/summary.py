@@ -54,9 +54,11 @@ class RunningSummary:
 
     Args:
         summary_chars: Longest summary, in characters.
+        keep_rounds: Newest rounds that are never summed up, at least 1.
     """
 
     summary_chars: int = 2000
+    keep_rounds: int = 1
     name: str = "running_summary"
     _known: Remembered = field(default_factory=lambda: Remembered(256), repr=False, compare=False)
 
@@ -64,6 +66,8 @@ class RunningSummary:
         chars = self.summary_chars
         if isinstance(chars, bool) or not isinstance(chars, int) or chars < 50:
             raise ValueError(f"RunningSummary.summary_chars is a whole number of at least 50, not {chars!r}")
+        if isinstance(self.keep_rounds, bool) or not isinstance(self.keep_rounds, int) or self.keep_rounds < 1:
+            raise ValueError(f"RunningSummary.keep_rounds is a whole number above 0, not {self.keep_rounds!r}")
 
     def due(self, messages: Sequence[Message]) -> bool:
         return False
@@ -73,7 +77,7 @@ class RunningSummary:
             logger.warning("A running summary needs a model to write it; the history stays as it is")
             return messages
         head, rounds = rounds_of(messages)
-        number = rounds_to_drop(rounds, budget.to_drop(messages))
+        number = rounds_to_drop(rounds, budget.to_drop(messages), keep=self.keep_rounds)
         if number == 0:
             return messages
         base, earlier = _without_summary(head)

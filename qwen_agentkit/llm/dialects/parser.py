@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from qwen_agentkit.llm.dialects.calls import ParsedCall, ToolNames
 from qwen_agentkit.llm.dialects.scanner import Scanner
 from qwen_agentkit.schema import ASSISTANT, FunctionCall, Message
+from qwen_agentkit.utils.ids import new_call_id
+
+__all__ = ["ReplyParser", "new_call_id"]
 
 
 class _Growing:
@@ -143,11 +145,6 @@ class ReplyParser:
             if not native_calls and all(one is self._thought for one in self._shown):
                 self._shown.extend(_message_of(call) for call in self._calls_in_thought)
         return self.messages()
-
-
-def new_call_id() -> str:
-    """A fresh id for a tool call: ``call_`` and twelve hexadecimal digits."""
-    return f"call_{uuid.uuid4().hex[:12]}"
 
 
 def _message_of(call: ParsedCall) -> Message:

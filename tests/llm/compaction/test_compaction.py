@@ -298,6 +298,14 @@ def test_without_a_model_there_is_no_summary():
     assert RunningSummary(200).compact(messages, budget(messages)) is messages
 
 
+def test_the_newest_rounds_may_be_kept_out_of_the_summary():
+    messages = talk(6)
+    ask, prompts = summarized(["short"])
+    shorter = RunningSummary(200, keep_rounds=4).compact(messages, budget(messages, 0.1, ask=ask))
+    assert shorter[1:] == messages[5:]
+    assert "question 1" in prompts[0] and "question 2" not in prompts[0]
+
+
 def test_a_summary_survives_copying_and_pickling():
     policy = RunningSummary(200)
     ask, prompts = summarized(["only"])
