@@ -53,7 +53,8 @@ EXTRAS = {
     # spans of runs
     "otel": ["opentelemetry-api>=1.27"],
     # the text of web pages without what stands around it
-    "web": ["trafilatura>=2.0"],
+    # (lxml keeps its cleaner apart, and trafilatura needs it)
+    "web": ["trafilatura>=2.0", "lxml-html-clean>=0.4"],
 }
 EXTRAS["all"] = sorted({package for packages in EXTRAS.values() for package in packages})
 # Models in this process and recognition of scans: heavy, so not part of `all`.
