@@ -70,6 +70,11 @@ def test_powers_do_not_run_into_their_numbers():
     assert blocks("<p>10<sup>6</sup> and H<sub>2</sub>O</p>").text == "10^6 and H2O"
 
 
+def test_the_choices_of_a_form_are_one_block():
+    page = "<p>Land:</p><select><option>Norway<option>Chile</option></select><p>End</p>"
+    assert texts(blocks(page)) == ["Land:", "Norway\nChile", "End"]
+
+
 def test_descriptions_of_pictures_are_kept():
     assert texts(blocks("<p>See <img src=x alt='The red pump'> here</p>")) == ["See here", "Image: The red pump"]
 

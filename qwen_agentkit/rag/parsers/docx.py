@@ -206,7 +206,7 @@ class _Reader:
         if link is None or link.external:
             self.builder.warn("a part of another format that the document includes is missing")
             return
-        if link.target.lower().endswith((".htm", ".html", ".xhtml", ".mht", ".txt")):
+        if link.target.lower().endswith((".htm", ".html", ".xhtml")):
             from qwen_agentkit.rag.parsers.html import add_html
 
             add_html(self.package.read(link.target), self.builder, set_title=False)

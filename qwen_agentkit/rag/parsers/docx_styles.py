@@ -41,6 +41,7 @@ class _Level:
     form: str = "decimal"
     pattern: str = ""
     start: int = 1
+    restart: int | None = None  # it begins anew after a level below this number only; 0 is never
 
 
 @dataclass
@@ -62,11 +63,13 @@ class Numbering:
         key = self.lists.get(number, number)
         counters = self._counters.setdefault(key, {})
         for deeper in [other for other in counters if other > level]:
-            del counters[deeper]
-        restart = self.overrides.get((number, level))
-        if restart is not None and (number, level) not in self._restarted:
+            restarts_after = levels.get(deeper, _Level()).restart
+            if restarts_after is None or level < restarts_after:
+                del counters[deeper]
+        new_start = self.overrides.get((number, level))
+        if new_start is not None and (number, level) not in self._restarted:
             self._restarted.add((number, level))
-            counters[level] = restart
+            counters[level] = new_start
         else:
             counters[level] = counters[level] + 1 if level in counters else this.start
         if this.form == "bullet":
@@ -227,6 +230,8 @@ def _levels(element: Any) -> dict[int, _Level]:
                 level.form = value or "decimal"
             elif name == "lvlText":
                 level.pattern = value or ""
+            elif name == "lvlRestart":
+                level.restart = as_int(value)
             elif name == "start":
                 start = as_int(value)
                 level.start = 1 if start is None else start

@@ -13,8 +13,8 @@ from qwen_agentkit.rag.markdown_table import markdown_table, without_blank_edges
 
 _BLOCK_NAMES = (
     "address article aside blockquote body caption center dd details dialog dir div dl dt fieldset figcaption figure "
-    "footer form frameset h1 h2 h3 h4 h5 h6 header hgroup hr html legend li main menu nav noframes ol optgroup option "
-    "p pre search section summary table td th tr ul"
+    "footer form frameset h1 h2 h3 h4 h5 h6 header hgroup hr html legend li main menu nav noframes ol "
+    "p pre search section select summary table td th tr ul"
 )
 _BLOCKS = frozenset(_BLOCK_NAMES.split())
 _SKIPPED_NAMES = "script style template noscript svg iframe object applet canvas audio video rp"
@@ -93,7 +93,7 @@ class HtmlFlow:
             self._heading = _HEADINGS[tag]
         elif tag == "title":
             self._title = []
-        elif tag == "br":
+        elif tag in ("br", "option"):
             self._text.append("\n")
         elif tag == "pre" or tag == "textarea":
             self._pre += 1

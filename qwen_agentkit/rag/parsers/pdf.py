@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from qwen_agentkit.errors import DamagedFile, DocParserError
+from qwen_agentkit.errors import DamagedFile, DocParserError, MissingDependencyError
 from qwen_agentkit.log import logger
 from qwen_agentkit.rag.builder import DocumentBuilder
 from qwen_agentkit.rag.document import NOTE, TEXT, DocumentImage
@@ -20,10 +20,10 @@ from qwen_agentkit.rag.limits import ReadOptions
 from qwen_agentkit.rag.parsers import pdf_pdfium
 from qwen_agentkit.rag.parsers.pdf_blocks import add_page, normal_title, style_of
 from qwen_agentkit.rag.parsers.pdf_drawing import page_images, render_png
+from qwen_agentkit.rag.parsers.pdf_lines import TableBox
 from qwen_agentkit.rag.parsers.pdf_page import PageContent
 from qwen_agentkit.rag.parsers.pdf_running import RunningLines
 
-ENGINES = ("auto", "pdfium", "pdfminer")
 # Pages that are looked at for type sizes and running lines before the first is written.
 SAMPLE_PAGES = 24
 # In longer documents pdfminer reads no page for a doubt alone.
@@ -41,8 +41,6 @@ _NO_TITLES = ("untitled", "microsoft word", "microsoft powerpoint", "powerpoint 
 
 def parse(path: Path, out: DocumentBuilder, options: ReadOptions) -> None:
     """Reads a PDF; see `qwen_agentkit.rag.parsers`."""
-    if options.engine not in ENGINES:
-        raise ValueError(f"engine is one of {', '.join(ENGINES)}; given {options.engine!r}.")
     with pdf_pdfium.LOCK:
         document, data = _open(path, out, options)
         try:
@@ -78,6 +76,7 @@ class _Reading:
         self._textless: list[int] = []
         self._unmapped: dict[int, tuple[int, int]] = {}
         self._failed: list[int] = []
+        self._plumber: Any = self._open_plumber() if options.tables == "pdfplumber" else None
         # CJK fonts for which both engines were seen to find the same characters.
         self._agreed_fonts: set[str] = set()
 
@@ -90,6 +89,8 @@ class _Reading:
         try:
             self._read_pages(count)
         finally:
+            if self._plumber is not None:
+                self._plumber.close()
             self._warn()
         if count < self.page_count:
             out.warn(f"only the first {count:,} of {self.page_count:,} pages were read (limit on pages)")
@@ -115,7 +116,7 @@ class _Reading:
             return
         if not found and not content.unmapped and shows_something:
             self._textless.append(content.number)
-        add_page(content, style, self.out.add, running)
+        add_page(content, style, self.out.add, running, self._take_tables(content))
         if self.options.keep_images and content.pictures:
             _keep_images(self.document, content.number - 1, self.out)
 
@@ -218,6 +219,33 @@ class _Reading:
                 if self.options.engine == "pdfminer":
                     self.out.warn(f"pdfminer cannot open the file ({self._miner_problem}); pdfium's text was taken")
         return self._miner
+
+    # --- hard tables
+
+    def _open_plumber(self) -> Any:
+        from qwen_agentkit.rag.parsers.pdf_plumber import PlumberReader
+
+        try:
+            plumber = PlumberReader(self.data, self.options.password)
+            if plumber.page_count == self.page_count:
+                return plumber
+            plumber.close()
+        except MissingDependencyError:
+            raise
+        except Exception as error:  # see _asks_for_miner
+            logger.debug("pdfplumber cannot open %s: %r", self.out.source, error)
+        self.out.warn("pdfplumber cannot open the file; its tables were read without it")
+        return None
+
+    def _take_tables(self, content: PageContent) -> list[TableBox] | None:
+        if self._plumber is None:
+            return None
+        try:
+            return self._plumber.take_tables(content)
+        except Exception as error:  # see _asks_for_miner
+            logger.debug("pdfplumber fails on page %d of %s: %r", content.number, self.out.source, error)
+            self.out.warn(f"page {content.number}: pdfplumber failed ({type(error).__name__})")
+            return None
 
     # --- what is said
 

@@ -92,7 +92,13 @@ def style_of(pages: Iterable[PageContent], outline: dict[int, dict[str, int]]) -
     return Style(body, sizes, outline, mono * 2 > weights.total())
 
 
-def add_page(content: PageContent, style: Style, add: Add, running: Callable[[str], bool | None]) -> None:
+def add_page(
+    content: PageContent,
+    style: Style,
+    add: Add,
+    running: Callable[[str], bool | None],
+    tables: Sequence[TableBox] | None = None,
+) -> None:
     """Adds the blocks of one page.
 
     Args:
@@ -101,13 +107,15 @@ def add_page(content: PageContent, style: Style, add: Add, running: Callable[[st
         add: `DocumentBuilder.add`.
         running: Asked for lines at the upper and lower edge: None is ordinary text, True a running header or
             footer not seen so far (added as a note), False one that was added before.
+        tables: The tables of the page, whose words are no longer among its words; None has them found here.
     """
     page = content.number
     if content.vertical or content.is_right_to_left():
         _add_plain(content, add)
     else:
         _take_running_lines(content, add, running)
-        tables = take_ruled_tables(content)
+        if tables is None:
+            tables = take_ruled_tables(content)
         known = {word.text.strip(".,;:!?()").lower() for word in content.words if "-" in word.text[1:-1]}
         items: list[Item] = [*segments_of(content.words), *tables]
         columns: list[list[_Found]] = []

@@ -13,6 +13,7 @@ from qwen_agentkit.rag.parsers.markdown import add_markdown
 
 _PARAGRAPH_END = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
 _LONG_JSON_LINE = 2000
+_DEEPEST_INDENT = 10  # brackets nested a thousandfold would otherwise be mostly blanks
 _JSON_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+|"')
 
 
@@ -87,19 +88,19 @@ def _indented(line: str) -> str:
         if token in "]}":
             depth = max(0, depth - 1)
             if not opened:
-                parts.append("\n" + " " * min(depth, 40))
+                parts.append("\n" + " " * min(depth, _DEEPEST_INDENT))
             parts.append(token)
             opened = False
             continue
         if opened:
-            parts.append("\n" + " " * min(depth, 40))
+            parts.append("\n" + " " * min(depth, _DEEPEST_INDENT))
             opened = False
         parts.append(token)
         if token in "[{":
             depth += 1
             opened = True
         elif token == ",":
-            parts.append("\n" + " " * min(depth, 40))
+            parts.append("\n" + " " * min(depth, _DEEPEST_INDENT))
         elif token == ":":
             parts.append(" ")
     return "".join(parts)
