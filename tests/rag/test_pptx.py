@@ -93,9 +93,8 @@ def test_groups_in_groups_and_charts_are_read(tmp_path):
         "Valve V-12",
         "Sensor S-9",
         "Sales",
-        "|  | North | South |\n| --- | --- | --- |\n| Q1 | 1.5 | 3.0 |\n| Q2 | 2 | 4 |",
-    ] or found[1:4] == ["Valve V-12", "Sensor S-9", "Sales"]
-    assert all(word in found[-1] for word in ("North", "South", "Q1", "Q2", "1.5"))
+        "|  | North | South |\n| --- | --- | --- |\n| Q1 | 1.5 | 3 |\n| Q2 | 2 | 4 |",
+    ]
 
 
 def test_the_words_of_smart_art_are_a_list_with_its_levels(tmp_path):
@@ -159,7 +158,7 @@ def test_merged_table_cells_stand_in_each_row(tmp_path):
 def test_a_footer_repeated_on_every_slide_is_written_once_and_slide_numbers_never(tmp_path):
     shapes = shape("Confidential", "<p:ph type='ftr'/>") + shape("7", "<p:ph type='sldNum'/>")
     document = read_document(package(tmp_path / "a.pptx", slide_xml(shapes), slide_xml(shapes)))
-    assert kinds(document) == [("heading", "Slide 1"), ("note", "Footer: Confidential"), ("heading", "Slide 2")]
+    assert kinds(document) == [("heading", "Slide 1"), ("note", "Footer: Confidential")]
 
 
 def test_pictures_are_kept_with_their_slide(tmp_path):
@@ -174,7 +173,9 @@ def test_pictures_are_kept_with_their_slide(tmp_path):
     path = saved(made, tmp_path / "a.pptx")
     (image,) = read_document(path, keep_images=True).images
     assert (image.page, image.media_type) == (2, "image/png")
-    assert read_document(path).images == []
+    document = read_document(path)
+    assert document.images == []
+    assert document.warnings == ["slides without text but with pictures (OCR is needed to read them): 2"]
 
 
 def test_a_presentation_without_its_main_part_is_damaged(tmp_path):

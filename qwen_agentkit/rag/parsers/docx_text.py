@@ -11,6 +11,7 @@ from qwen_agentkit.rag.markdown_table import markdown_table
 from qwen_agentkit.rag.parsers.docx_styles import symbol
 from qwen_agentkit.rag.parsers.docx_xml import MAX_DEPTH, SKIPPED, WRAPPERS, choice, flat_text
 from qwen_agentkit.rag.parsers.drawingml import chart_rows, chart_title, diagram_lines
+from qwen_agentkit.rag.parsers.media import spoken_description
 from qwen_agentkit.rag.parsers.ooxml import attribute, local
 
 _CHARACTERS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
@@ -97,10 +98,12 @@ def _read_drawing(element: Any, found: ParagraphText, open_part: Callable[[str |
             stack.extend([chosen] if chosen is not None else [])
             continue
         if name == "docPr":
-            described.append((node.get("descr") or node.get("title") or "").strip())
+            described.append(spoken_description(node.get("descr") or node.get("title")))
         elif name in ("blip", "imagedata"):
             link = attribute(node, "embed") or attribute(node, "id")
-            alternative = next((text for text in described if text), None) or (node.get("alt") or None)
+            alternative = next((text for text in described if text), None) or (
+                spoken_description(node.get("alt")) or None
+            )
             found.pictures.append((link, alternative))
             described = []
         elif name == "relIds":
@@ -113,6 +116,6 @@ def _read_drawing(element: Any, found: ParagraphText, open_part: Callable[[str |
                 found.boxes.append((CAPTION, chart_title(root) or ""))
                 found.boxes.append((TABLE, markdown_table(chart_rows(root))))
         elif name == "shape" and node.get("alt"):
-            described.append(node.get("alt", "").strip())
+            described.append(spoken_description(node.get("alt")))
         stack.extend(reversed(node))
     found.pictures.extend((None, text) for text in described if text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from qwen_agentkit.rag.parsers.cells import number_text
 from qwen_agentkit.rag.parsers.ooxml import local
 
 _MAX_DIAGRAM_DEPTH = 20
@@ -90,12 +91,21 @@ def _points(element: Any) -> dict[int, str]:
         except ValueError:
             continue
         text = value.text.strip()
+        if local(point.getparent().tag) == "numCache":
+            text = _number(text)
         found[index] = f"{text} {found[index]}" if index in found else text
     if not found:
         for value in _all(element, "v"):
             if (value.text or "").strip():
                 found[len(found)] = value.text.strip()
     return found
+
+
+def _number(text: str) -> str:
+    try:
+        return number_text(float(text))
+    except ValueError:
+        return text
 
 
 def diagram_lines(root: Any) -> list[tuple[int, str]]:

@@ -10,6 +10,7 @@ from qwen_agentkit.rag.builder import DocumentBuilder
 from qwen_agentkit.rag.document import CAPTION, CODE, HEADING, LIST_ITEM, TABLE, TEXT
 from qwen_agentkit.rag.grid import Cell, lay_out
 from qwen_agentkit.rag.markdown_table import markdown_table, without_blank_edges
+from qwen_agentkit.rag.parsers.media import spoken_description
 
 _BLOCK_NAMES = (
     "address article aside blockquote body caption center dd details dialog dir div dl dt fieldset figcaption figure "
@@ -112,7 +113,7 @@ class HtmlFlow:
         elif tag in ("caption", "figcaption"):
             self._caption = True
         elif tag == "img":
-            alternative = _SPACES.sub(" ", attributes.get("alt", "")).strip()
+            alternative = spoken_description(attributes.get("alt"))
             if alternative:
                 self._images.append(alternative)
         elif tag == "sup" and self._text and self._text[-1][-1:].isdigit():

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 from qwen_agentkit.rag.builder import DocumentBuilder
 from qwen_agentkit.rag.document import DocumentImage
 
+_FILE_NAME = re.compile(r"(?:.*[/\\])?[^/\\]+\.(?:png|jpe?g|gif|bmp|tiff?|webp|svg|emf|wmf)", re.IGNORECASE)
 _MAGIC = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
     (b"\xff\xd8\xff", "image/jpeg"),
@@ -21,6 +24,12 @@ def image_type(data: bytes) -> str | None:
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return "image/webp"
     return next((name for magic, name in _MAGIC if data.startswith(magic)), None)
+
+
+def spoken_description(text: str | None) -> str:
+    """Alternative text of a picture on one line; '' when it is only the name of a file, as programs write it."""
+    words = " ".join((text or "").split())
+    return "" if _FILE_NAME.fullmatch(words) else words
 
 
 def keep_image(builder: DocumentBuilder, data: bytes, *, name: str | None = None, page: int | None = None) -> None:

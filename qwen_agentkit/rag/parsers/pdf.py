@@ -238,10 +238,11 @@ class _Reading:
         return None
 
     def _take_tables(self, content: PageContent) -> list[TableBox] | None:
+        """Tables that pdfplumber finds; None where it is not asked or finds none."""
         if self._plumber is None:
             return None
         try:
-            return self._plumber.take_tables(content)
+            return self._plumber.take_tables(content) or None
         except Exception as error:  # see _asks_for_miner
             logger.debug("pdfplumber fails on page %d of %s: %r", content.number, self.out.source, error)
             self.out.warn(f"page {content.number}: pdfplumber failed ({type(error).__name__})")

@@ -17,7 +17,7 @@ from qwen_agentkit.rag.grid import Cell, lay_out
 from qwen_agentkit.rag.limits import GuardedZip, ReadOptions
 from qwen_agentkit.rag.markdown_table import markdown_table, without_blank_edges
 from qwen_agentkit.rag.parsers.drawingml import chart_rows, chart_title, diagram_lines, drawing_text, paragraph_text
-from qwen_agentkit.rag.parsers.media import keep_image
+from qwen_agentkit.rag.parsers.media import keep_image, spoken_description
 from qwen_agentkit.rag.parsers.ooxml import (
     Relationship,
     attribute,
@@ -62,6 +62,9 @@ def parse(path: Path, builder: DocumentBuilder, options: ReadOptions) -> None:
         for number, name in enumerate(slides, 1):
             reader.slide(number, name)
             builder.progress(number, len(slides))
+        if reader.unread:
+            numbers = ", ".join(map(str, reader.unread[:20])) + (", ..." if len(reader.unread) > 20 else "")
+            builder.warn(f"slides without text but with pictures (OCR is needed to read them): {numbers}")
 
 
 def _slides(package: GuardedZip, part: str, root: Any, builder: DocumentBuilder) -> list[str | None]:
@@ -93,6 +96,8 @@ class _Reader:
         self.page = 0
         self.links: dict[str, Relationship] = {}
         self.footers: set[str] = set()
+        self.untitled = False  # nothing of this slide has been written yet, and it has no title
+        self.unread: list[int] = []  # slides of pictures alone
 
     def slide(self, number: int, name: str | None) -> None:
         """Reads one slide with its notes and comments; what is wrong with it becomes a warning."""
@@ -108,8 +113,8 @@ class _Reader:
             return
         shapes = self._shapes(root)
         title = next((text for shape in shapes if _placeholder(shape) in _TITLES and (text := _title(shape))), "")
-        # A slide without a title gets a heading too, or it would stand under that of the slide before.
-        self.builder.add(HEADING, title or f"Slide {number}", level=1, page=number)
+        self.untitled = not title
+        self._add(HEADING, title)
         if title and self.builder.title is None:
             self.builder.title = title
         for shape in shapes:
@@ -120,6 +125,8 @@ class _Reader:
             except (ValueError, KeyError, IndexError, AttributeError, TypeError, DamagedFile) as error:
                 self.builder.warn(f"a shape on slide {number} was not read: {error}")
         self._beside()
+        if self.untitled and any(local(shape.tag) == "pic" for shape in shapes):
+            self.unread.append(number)
 
     def _shapes(self, root: Any) -> list[Any]:
         for element in root.iter():
@@ -215,7 +222,7 @@ class _Reader:
         """Writes the alternative text of a picture or drawing, if it has one."""
         for element in shape.iter():
             if local(element.tag) == "cNvPr":
-                description = " ".join((element.get("descr") or element.get("title") or "").split())
+                description = spoken_description(element.get("descr") or element.get("title"))
                 self._add(CAPTION, f"Image: {description}" if description else "")
                 return description or None
         return None
@@ -249,7 +256,13 @@ class _Reader:
         return None if link is None or link.external else read_xml(self.package, link.target)
 
     def _add(self, kind: str, text: str) -> None:
-        self.builder.add(kind, text, page=self.page)
+        if not text.strip():
+            return
+        if self.untitled:
+            # A slide without a title gets a heading too, or it would stand under that of the slide before.
+            self.untitled = False
+            self.builder.add(HEADING, f"Slide {self.page}", level=1, page=self.page)
+        self.builder.add(kind, text, level=1 if kind == HEADING else None, page=self.page)
 
 
 def _placeholder(shape: Any) -> str:
