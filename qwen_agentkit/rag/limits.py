@@ -59,6 +59,7 @@ class ReadOptions:
     Args:
         password: Opens an encrypted file; None tries the empty one only.
         engine: For PDF: `auto`, `pdfium` (fast, plain) or `pdfminer` (layout and tables of every page).
+        tables: For PDF: `auto` (this package's own reader) or `pdfplumber` (extra `tables`, slower) for hard ones.
         keep_images: Pictures are kept in `Document.images`.
         ocr: Reads pages without a text layer: see `qwen_agentkit.rag.ocr.recognise`. False leaves them out.
         limits: See `ReadLimits`.
@@ -66,6 +67,7 @@ class ReadOptions:
 
     password: str | None = field(default=None, repr=False)
     engine: str = "auto"
+    tables: str = "auto"
     keep_images: bool = False
     ocr: bool | str | Callable[[bytes], str] = False
     limits: ReadLimits = field(default_factory=ReadLimits)

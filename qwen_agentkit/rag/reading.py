@@ -76,6 +76,7 @@ def read_document(
     *,
     password: str | None = None,
     engine: str = "auto",
+    tables: str = "auto",
     keep_images: bool = False,
     ocr: bool | str | Callable[[bytes], str] = False,
     limits: ReadLimits | None = None,
@@ -89,6 +90,7 @@ def read_document(
         path: The file. Its content decides what it is, not its name.
         password: Opens an encrypted file.
         engine: For PDF: `auto`, `pdfium` or `pdfminer`.
+        tables: For PDF: `auto`, or `pdfplumber` (extra `tables`), which is slower, for hard ones.
         keep_images: Pictures are kept in `Document.images`.
         ocr: Reads pages without a text layer; see `qwen_agentkit.rag.ocr.recognise`.
         limits: What reading may cost; None is `ReadLimits()`.
@@ -109,11 +111,10 @@ def read_document(
         LimitExceededInFile: It goes beyond a limit, and nothing could be read.
         EmptyDocument: It holds nothing at all.
     """
-    if engine not in ("auto", "pdfium", "pdfminer"):
-        raise ValueError(f"engine is one of auto, pdfium, pdfminer; given {engine!r}.")
+    check_engine(engine, tables)
     check_ocr(ocr)
     options = ReadOptions(
-        password=password, engine=engine, keep_images=keep_images, ocr=ocr, limits=limits or ReadLimits()
+        password=password, engine=engine, tables=tables, keep_images=keep_images, ocr=ocr, limits=limits or ReadLimits()
     )
     file = Path(path)
     if not file.exists():
@@ -126,6 +127,18 @@ def read_document(
         return _read(file, name, options, on_block, on_progress)
     except DocParserError as error:
         raise _named(error, name) from error
+
+
+def check_engine(engine: str, tables: str) -> None:
+    """Refuses names of PDF engines and table readers that do not exist.
+
+    Raises:
+        ValueError: One is none; the text lists those there are.
+    """
+    if engine not in ("auto", "pdfium", "pdfminer"):
+        raise ValueError(f"engine is one of auto, pdfium, pdfminer; given {engine!r}.")
+    if tables not in ("auto", "pdfplumber"):
+        raise ValueError(f"tables is one of auto, pdfplumber; given {tables!r}.")
 
 
 def _read(

@@ -20,6 +20,7 @@ from qwen_agentkit.rag.cache import DocumentCache
 from qwen_agentkit.rag.document import Document
 from qwen_agentkit.rag.limits import ReadLimits
 from qwen_agentkit.rag.ocr import check_ocr
+from qwen_agentkit.rag.reading import check_engine
 from qwen_agentkit.rag.worker_pool import close_workers, pool, worker_count
 from qwen_agentkit.rag.worker_process import Result, WorkerProcess
 
@@ -53,6 +54,7 @@ def read_documents(
     *,
     password: str | Mapping[str, str] | None = None,
     engine: str = "auto",
+    tables: str = "auto",
     keep_images: bool = False,
     ocr: bool | str = False,
     limits: ReadLimits | None = None,
@@ -69,6 +71,7 @@ def read_documents(
         paths: The files.
         password: For encrypted files: one for all, or path -> password.
         engine: For PDF: `auto`, `pdfium` or `pdfminer`.
+        tables: For PDF: `auto` or `pdfplumber`.
         keep_images: Pictures are kept.
         ocr: See `qwen_agentkit.rag.ocr.recognise`; a function must be given by its name, "package.module:function".
         limits: What reading a file may cost; None is `ReadLimits()`.
@@ -86,15 +89,20 @@ def read_documents(
     Raises:
         ValueError: An option is none; raised at the call.
     """
-    if engine not in ("auto", "pdfium", "pdfminer"):
-        raise ValueError(f"engine is one of auto, pdfium, pdfminer; given {engine!r}.")
+    check_engine(engine, tables)
     if callable(ocr):
         raise ValueError("A function cannot be sent to a worker process; give ocr as 'package.module:function'.")
     check_ocr(ocr, load=False)
     for name, value in (("seconds", seconds), ("memory", memory), ("workers", workers)):
         if value is not None and value <= 0:
             raise ValueError(f"{name} is above 0 or None; given {value!r}.")
-    options = {"engine": engine, "keep_images": keep_images, "ocr": ocr, "limits": asdict(limits or ReadLimits())}
+    options = {
+        "engine": engine,
+        "tables": tables,
+        "keep_images": keep_images,
+        "ocr": ocr,
+        "limits": asdict(limits or ReadLimits()),
+    }
     job = _Job(
         [os.fspath(path) for path in paths],
         options,

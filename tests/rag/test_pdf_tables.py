@@ -155,3 +155,18 @@ def test_a_drawing_of_ten_thousand_lines_is_no_table_and_quick(tmp_path):
     document = read(tmp_path, drawn(draw))
     assert time.process_time() - start < 5 and kinds(document, TABLE) == []
     assert "The pump is mounted" in document.text
+
+
+def test_pdfplumber_reads_tables_when_asked_for(tmp_path):
+    pytest.importorskip("pdfplumber")
+
+    def draw(canvas):
+        lines(canvas, ["LEAD paragraph above."])
+        grid(canvas, [["Zone", "Load"], ["North", "410"], ["South", "385"]], x=72, y=90)
+        lines(canvas, ["TAIL paragraph."], y=180)
+
+    document = read(tmp_path, drawn(draw, draw), tables="pdfplumber")
+    table = "| Zone | Load |\n| --- | --- |\n| North | 410 |\n| South | 385 |"
+    assert [block.text for block in document.blocks] == ["LEAD paragraph above.", table, "TAIL paragraph."] * 2
+    with pytest.raises(ValueError, match="auto, pdfplumber; given 'camelot'"):
+        read(tmp_path, drawn(draw), tables="camelot")
