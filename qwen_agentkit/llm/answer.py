@@ -98,18 +98,25 @@ def _free_answer(model: BaseChatModel, ask: Ask) -> Snapshots:
 
 def _from_chain(model: BaseChatModel, ask: Ask) -> Generator[list[Message], None, Outcome]:
     chain = fallback.candidates(model, ask)
+    asked: BaseChatModel | None = None
     carried: Reply | None = None
-    for candidate, successor in zip(chain, [*chain[1:], None], strict=True):
+    failure: fallback.AskAnother | None = None
+    for position, candidate in enumerate(chain):
+        if carried is not None and carried.text and not candidate.takes_beginnings(candidate.options(ask.generate_cfg)):
+            continue  # it would say again what the reader has seen
+        if asked is not None and failure is not None:
+            fallback.report_switch(asked, candidate, failure.reason)
+        asked = candidate
         try:
-            outcome = yield from _from_model(candidate, ask, carried, last_chance=successor is None)
+            outcome = yield from _from_model(candidate, ask, carried, last_chance=position == len(chain) - 1)
         except fallback.AskAnother as passed_on:
-            carried = passed_on.reply
-            if successor is not None:
-                fallback.report_switch(candidate, successor, passed_on.reason)
+            failure, carried = passed_on, passed_on.reply
         else:
             fallback.breaker.worked(candidate.service)
             return outcome
-    raise AssertionError("unreachable: the last model answers or raises")
+    if failure is None or failure.error is None:
+        raise AssertionError("unreachable: only text that broke off passes models over")
+    raise failure.error
 
 
 def _from_model(
@@ -175,11 +182,11 @@ def _retried(
             fallback.breaker.failed(model.service)
         if last_chance or not fallback.is_for_another(error):
             raise
-        if shown():
-            if not may_go_on():
+        if reply is not None and reply.shows_more:
+            if options.on_broken_stream == "raise":
                 raise
             carried = reply
-        raise fallback.AskAnother(carried, str(error.message)) from error
+        raise fallback.AskAnother(carried, str(error.message), error) from error
     raise AssertionError("unreachable: tenacity raises when the attempts are over")
 
 

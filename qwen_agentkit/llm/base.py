@@ -20,6 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from qwen_agentkit import settings
+from qwen_agentkit.errors import ModelServiceError
 from qwen_agentkit.llm._transport import Pool
 from qwen_agentkit.llm.answer import answer
 from qwen_agentkit.llm.delta import Delta, deltas_of, steps_between
@@ -40,7 +41,7 @@ from qwen_agentkit.llm.structured import output_form
 from qwen_agentkit.schema import Message, messages_from
 from qwen_agentkit.utils.language import detect_language
 
-__all__ = ["LLM_REGISTRY", "BaseChatModel", "Delta", "ModelRequest", "register_llm"]
+__all__ = ["LLM_REGISTRY", "BaseChatModel", "Delta", "ModelRequest", "ModelServiceError", "register_llm"]
 
 
 class BaseChatModel:

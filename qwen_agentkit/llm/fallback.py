@@ -35,12 +35,14 @@ class AskAnother(Exception):
     Args:
         reply: What was shown of the answer so far, to go on from.
         reason: Why, for the event.
+        error: The failure, None when there was none (an empty reply).
     """
 
-    def __init__(self, reply: Reply | None, reason: str) -> None:
+    def __init__(self, reply: Reply | None, reason: str, error: ModelServiceError | None = None) -> None:
         super().__init__(reason)
         self.reply = reply
         self.reason = reason
+        self.error = error
 
 
 class CircuitBreaker:

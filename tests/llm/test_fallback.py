@@ -94,10 +94,27 @@ def test_a_stream_that_broke_after_text_goes_on_in_the_fallback():
     assert second.requests[0].messages[-1].content == "hell"
 
 
-def test_a_broken_stream_is_an_error_when_nobody_can_go_on():
-    model = primary([reply("hello world", fail_after=2)], other(["x"]), chunk_size=2, takes_beginnings=False)
-    with pytest.raises(ModelServiceError):
+def test_the_fallback_that_can_go_on_does_though_the_first_could_not():
+    cannot, can = other(["not asked"], takes_beginnings=False), other(["o world"])
+    model = primary([reply("hello world", fail_after=2)], cannot, can, chunk_size=2, takes_beginnings=False)
+    assert text_of(list(model.chat(HI))[-1]) == "hello world"
+    assert cannot.requests == []
+
+
+@pytest.mark.parametrize("setting", [{"takes_beginnings": False}, {"generate_cfg": {"on_broken_stream": "raise"}}])
+def test_a_broken_stream_is_an_error_when_nobody_can_or_may_go_on(setting):
+    second = other(["not asked"], takes_beginnings=False)
+    model = primary([reply("hello world", fail_after=2)], second, chunk_size=2, **setting)
+    with pytest.raises(ModelServiceError, match="broke"):
         list(model.chat(HI))
+    assert second.requests == []
+
+
+def test_thinking_that_broke_off_is_begun_anew_by_any_fallback():
+    second = other([reply("answer", reasoning="new")], takes_beginnings=False)
+    model = primary([reply("x", reasoning="old", fail_after=2)], second, chunk_size=2)
+    thinking, text = list(model.chat(HI))[-1]
+    assert (thinking["reasoning_content"], text["content"]) == ("old\n\nnew", "answer")
 
 
 def test_an_empty_reply_goes_to_the_fallback_when_that_is_set():
