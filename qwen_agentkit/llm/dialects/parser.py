@@ -41,6 +41,9 @@ class ReplyParser:
     server's own thinking is always first. What `messages` showed only grows: text that may become a tag is held
     back, a call enters when it is whole. Text behind a call is appended to the text message.
 
+    A tag of its own announces a call, whatever its name. JSON in a fence or alone and `Action:` lines are a call only
+    when they name an offered tool; so is an example that a model writes out in that very form.
+
     A call written inside thinking stays in the thinking's text. It is also taken as a call when the reply has
     nothing else to offer: no text and no call outside the thinking.
 

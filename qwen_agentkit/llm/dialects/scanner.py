@@ -88,7 +88,6 @@ class Scanner:
         self._tail = ""
         self._state: Callable[[bool], bool] = self._in_text
         self._region: Region | None = None
-        self._final = False
         self._ended_well = False
         self._rescans = 0
         # The white space after the last text, which belongs to the text only if more text follows.
@@ -112,7 +111,6 @@ class Scanner:
 
     def finish(self, finish_reason: str | None) -> None:
         """Decides all that was held back. Nothing may be fed afterwards."""
-        self._final = True
         self._ended_well = finish_reason in _ENDED_WELL
         while self._tail or self._region is not None:
             if not self._state(True):
@@ -286,12 +284,12 @@ class Scanner:
 
     def _found(self, region: Region, calls: list[ParsedCall]) -> bool:
         self._leave_region()
-        if self._thinking:
-            self._sink.thought(self._space + region.opener + region.text())
         for call in calls:
             self._sink.call(call, self._thinking)
-        self._space = "" if self._thinking else self._space
         if self._thinking:
+            # What is thought stays in the thinking, whatever becomes of the call.
+            self._sink.thought(self._space + region.opener + region.text())
+            self._space = ""
             return True
         self._in_dialogue = self._in_dialogue or region.kind in ("qwen", "react")
         self._after_call = self._fresh = True
@@ -370,7 +368,7 @@ class Scanner:
     def _qwen_head(self, final: bool) -> bool:
         tail = self._tail
         head = QWEN_HEAD.match(tail)
-        if head is not None and not (final is False and head.end() >= len(tail)):
+        if head is not None:
             rest = tail[head.end() :]
             if rest.startswith("✿") and not final and len(rest) < len(QWEN_FUNCTION):
                 return False
