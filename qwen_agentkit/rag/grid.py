@@ -71,9 +71,9 @@ def lay_out(rows: Iterable[Iterable[Cell]], *, max_cells: int = 2_000_000) -> li
         above = below if used < max_cells else {}
         grid.append(line)
     fill(grid)
-    for top, below, left, right in reversed(wide):  # from below, where it is settled what stands under each
-        if not heads_columns(grid, top, below, left, right):
-            for line in grid[top:below]:
+    for top, bottom, left, right in reversed(wide):  # from below, where it is settled what stands under each
+        if not heads_columns(grid, top, bottom, left, right):
+            for line in grid[top:bottom]:
                 for column in range(left + 1, min(right, len(line))):
                     line[column] = ""
     return grid

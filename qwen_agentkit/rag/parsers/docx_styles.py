@@ -92,7 +92,7 @@ def write_number(value: int, form: str) -> str:
         return letter if form == "lowerLetter" else letter.upper()
     if form in ("lowerRoman", "upperRoman") and 0 < value < 4000:
         text = ""
-        for amount, digits in _ROMAN:
+        for amount, digits in _ROMAN.items():
             text += digits * (value // amount)
             value %= amount
         return text if form == "lowerRoman" else text.upper()
@@ -108,8 +108,9 @@ def write_number(value: int, form: str) -> str:
     return "" if form in _BULLETS else str(value)
 
 
-_ROMAN = ((1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l"), (40, "xl"))
-_ROMAN += ((10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i"))
+_ROMAN_AMOUNTS = (1000, 900, 500, 400, 100, 90, 50, 40, 10, 9, 5, 4, 1)
+_ROMAN_DIGITS = ("m", "cm", "d", "cd", "c", "xc", "l", "xl", "x", "ix", "v", "iv", "i")
+_ROMAN = dict(zip(_ROMAN_AMOUNTS, _ROMAN_DIGITS, strict=True))
 
 
 def symbol(element: Any) -> str:

@@ -15,6 +15,7 @@ from qwen_agentkit.rag.parsers.html import add_html
 from qwen_agentkit.rag.parsers.media import keep_image
 from qwen_agentkit.rag.parsers.ooxml import attribute, local, read_xml
 
+_PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 _PAGES = (".xhtml", ".html", ".htm")
 # Encryption of fonts only is no protection of the text.
 _FONT_ENCRYPTION = ("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC")
@@ -46,6 +47,8 @@ def parse(path: Path, builder: DocumentBuilder, options: ReadOptions) -> None:
                 continue
             _add_chapter(package, chapter, number, labels.get(chapter), builder)
             builder.progress(number, len(chapters))
+        if not builder.blocks and any(name.lower().endswith(_PICTURES) for name in package.names()):
+            builder.warn("the book holds pictures and no text; OCR is needed to read it")
         if options.keep_images:
             _keep_images(package, builder)
 
@@ -152,7 +155,7 @@ def _encrypted_parts(package: GuardedZip) -> set[str]:
 
 def _keep_images(package: GuardedZip, builder: DocumentBuilder) -> None:
     for name in package.names():
-        if name.lower().endswith((".png", ".jpg", ".jpeg", ".gif", ".webp")):
+        if name.lower().endswith(_PICTURES):
             try:
                 keep_image(builder, package.read(name), name=name.rpartition("/")[2])
             except DamagedFile as error:

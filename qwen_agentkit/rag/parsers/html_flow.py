@@ -166,9 +166,9 @@ class HtmlFlow:
 
     def close(self) -> None:
         """The end of the page: what is still open is written."""
-        if self._title:
-            self._title, text = None, self._title
-            self._text = text + self._text
+        if self._title is not None:  # a title that never ends has swallowed the page
+            self._text = self._title + self._text
+            self._title = None
         self._flush()
         while self._tables:
             self._end_table()

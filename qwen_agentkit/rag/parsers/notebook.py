@@ -73,7 +73,8 @@ def _cells(notebook: Any) -> list[Any] | None:
 
 def _add_output(output: dict[str, Any], number: int, builder: DocumentBuilder, options: ReadOptions) -> None:
     kind = output.get("output_type")
-    data = output.get("data") if isinstance(output.get("data"), dict) else output
+    given = output.get("data")
+    data: dict[str, Any] = given if isinstance(given, dict) else output
     if kind == "stream":
         text = _joined(output.get("text"))
     elif kind in ("error", "pyerr"):

@@ -45,6 +45,8 @@ def parse(path: Path, builder: DocumentBuilder, options: ReadOptions) -> None:
         reader.headers_and_footers(read_xml(package, "styles.xml"))
         body = next((element for element in root if local(element.tag) == "body"), root)
         reader.blocks(body, 0)
+        if not builder.blocks and any(local(element.tag) == "image" for element in body.iter()):
+            builder.warn("the document holds pictures and no text; OCR is needed to read it")
 
 
 def _numbered_lists(*roots: Any) -> set[str]:

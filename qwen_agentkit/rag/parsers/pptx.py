@@ -83,7 +83,8 @@ def _slides(package: GuardedZip, part: str, root: Any, builder: DocumentBuilder)
     found = [name for name in package.names() if name.startswith("ppt/slides/slide") and name.endswith(".xml")]
     if found:
         builder.warn("the list of slides is missing; slides are in the order of their file names")
-    return sorted(found, key=lambda name: (len(name), name))
+    found.sort(key=lambda name: (len(name), name))
+    return [*found]
 
 
 class _Reader:
