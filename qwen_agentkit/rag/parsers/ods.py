@@ -45,15 +45,14 @@ def add_sheets(package: GuardedZip, builder: DocumentBuilder, options: ReadOptio
         raise DamagedFile(message="the workbook has no content (content.xml)")
     writer: RowWriter | None = None
     notes: list[tuple[str, int, str]] = []
-    spans: dict[int, tuple[int, str]] = {}  # column -> further rows that it covers, text
     row_number, named = 0, False
     try:
         for name, element in _events(package):
             if name == "table":
                 _finish(writer, notes, builder)
-                writer, row_number, spans, named = RowWriter(builder, element), 0, {}, False
+                writer, row_number, named = RowWriter(builder, element), 0, False
             elif writer is not None:
-                cells = _cells(element, row_number, notes, spans)
+                cells = _cells(element, row_number, notes, writer)
                 copies = repeated(element, "number-rows-repeated")
                 if (cells or notes) and not named:
                     builder.add(HEADING, writer.sheet or "", level=1, sheet=writer.sheet)
@@ -61,9 +60,7 @@ def add_sheets(package: GuardedZip, builder: DocumentBuilder, options: ReadOptio
                 for _ in range(min(copies, _MAX_COPIES) if cells else 0):
                     writer.add(row_number, list(cells))
                     row_number += 1
-                row_number += max(0, copies - _MAX_COPIES) if cells else copies
-                if row_number > _MAX_ROWS:
-                    row_number = _MAX_ROWS
+                row_number = min(row_number + (max(0, copies - _MAX_COPIES) if cells else copies), _MAX_ROWS)
     finally:
         _finish(writer, notes, builder)
 
@@ -108,18 +105,15 @@ def _events(package: GuardedZip) -> Iterator[tuple[str, Any]]:
             raise DamagedFile(exception=error, message=f"the workbook's XML is broken ({error})") from error
 
 
-def _cells(
-    row: Any, row_number: int, notes: list[tuple[str, int, str]], spans: dict[int, tuple[int, str]]
-) -> list[str]:
-    """Texts of a row, merged cells filled, blank cells at its end left out; [] for a blank row."""
+def _cells(row: Any, row_number: int, notes: list[tuple[str, int, str]], writer: RowWriter) -> list[str]:
+    """Texts of a row, blank cells at its end left out; its comments go to `notes`, its merged cells to the writer."""
     cells: list[str] = []
-    wide: list[tuple[int, int]] = []
     for cell in row:
         name = local(cell.tag)
         if name not in ("table-cell", "covered-table-cell"):
             continue
         column = len(cells)
-        copies = repeated(cell, "number-columns-repeated")
+        copies = min(repeated(cell, "number-columns-repeated"), _MAX_COLUMNS - column)
         beside: list[Any] = []
         text = "" if name == "covered-table-cell" else _cell_text(cell, beside)
         for note in beside:
@@ -127,28 +121,12 @@ def _cells(
                 words = " ".join("".join(one.itertext()).strip() for one in note if local(one.tag) == "p")
                 if words.strip():
                     notes.append((f"{column_name(column)}{row_number + 1}", row_number + 1, words))
-        if not text and copies > 64:
-            copies = min(copies, max(0, _MAX_COLUMNS - column))
-            if cell.getnext() is None:
-                break
-        columns, rows = repeated(cell, "number-columns-spanned"), repeated(cell, "number-rows-spanned")
-        if text and (columns > 1 or rows > 1):
-            wide.append((column, columns))
-            for place in range(column, min(column + columns, _MAX_COLUMNS)):
-                if rows > 1:
-                    spans[place] = (rows, text)
-        cells.extend([text] * min(copies, _MAX_COLUMNS - column))
-    alone = sum(1 for text in cells if text) == 1 and not any(column not in dict(wide) for column in spans)
-    for column, columns in () if alone else wide:
-        for place in range(column + 1, min(column + columns, len(cells))):
-            cells[place] = cells[place] or cells[column]
-    for column, (left, text) in list(spans.items()):
-        if column < len(cells) and not cells[column]:
-            cells[column] = text
-        if left <= 1:
-            del spans[column]
-        else:
-            spans[column] = (left - 1, text)
+        if not text and cell.getnext() is None:
+            break
+        if text:
+            columns, rows = repeated(cell, "number-columns-spanned"), repeated(cell, "number-rows-spanned")
+            writer.merge(row_number, column, row_number + rows - 1, column + columns - 1)
+        cells.extend([text] * copies)
     while cells and not cells[-1]:
         cells.pop()
     return cells

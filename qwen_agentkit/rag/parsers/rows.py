@@ -57,11 +57,15 @@ class RowWriter:
         self._first = 0
         self._characters = 0
         self._starts: dict[int, list[_Merge]] = {}
-        for merge in (_Merge(*bounds) for bounds in merged):
-            if (merge.top, merge.left) != (merge.bottom, merge.right):
-                self._starts.setdefault(merge.top, []).append(merge)
         self._open: list[_Merge] = []  # reach down into the next rows
         self._wide: list[_Merge] = []  # cover several columns of the rows at hand
+        for bounds in merged:
+            self.merge(*bounds)
+
+    def merge(self, top: int, left: int, bottom: int, right: int) -> None:
+        """Announces a merged range, from 0, both ends included, before its first row is added."""
+        if (top, left) != (bottom, right):
+            self._starts.setdefault(top, []).append(_Merge(top, left, bottom, right))
 
     def add(self, row: int, cells: list[str] | dict[int, str]) -> None:
         """Adds a row.
