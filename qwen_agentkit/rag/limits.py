@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import os
+import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -18,6 +19,20 @@ from typing import IO, Any
 from qwen_agentkit.errors import DamagedFile, LimitExceededInFile, PasswordRequired
 
 _BLOCK = 1 << 16
+
+ZIP_ERRORS = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    EOFError,
+    OSError,
+    ValueError,
+    IndexError,
+    OverflowError,
+    NotImplementedError,
+    RuntimeError,
+)
+"""What `zipfile` raises over a broken package."""
 
 REFUSED = "refused"
 """Key in `extra` of an error after which nothing of the file is kept."""
@@ -138,7 +153,7 @@ class GuardedZip:
         self._check(self._inflated + info.file_size, self._packed + info.compress_size)
         try:
             stream = self._package.open(info)
-        except (zipfile.BadZipFile, NotImplementedError, OSError, ValueError) as error:
+        except ZIP_ERRORS as error:
             raise DamagedFile(
                 exception=error, message=f"{found} in the package cannot be unpacked ({error})"
             ) from error
@@ -178,7 +193,7 @@ class _CountedStream(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         try:
             data = self._stream.read(min(len(buffer), _BLOCK))
-        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError) as error:
+        except ZIP_ERRORS as error:
             raise DamagedFile(exception=error, message=f"{self._name} in the package is damaged ({error})") from error
         self._guard.count(len(data))
         buffer[: len(data)] = data
@@ -199,7 +214,7 @@ def open_zip(path: Path | IO[bytes], limits: ReadLimits) -> Iterator[GuardedZip]
     """
     try:
         package = zipfile.ZipFile(path)
-    except (zipfile.BadZipFile, OSError, ValueError, EOFError, NotImplementedError, IndexError) as error:
+    except ZIP_ERRORS as error:
         raise DamagedFile(exception=error, message=f"not a readable zip package ({error})") from error
     with package:
         if len(package.infolist()) > limits.zip_entries:

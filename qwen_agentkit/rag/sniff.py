@@ -5,6 +5,8 @@ from __future__ import annotations
 import zipfile
 from pathlib import Path
 
+from qwen_agentkit.rag.limits import ZIP_ERRORS
+
 HEAD = 8192
 
 # Name endings of text files that are read as what they are.
@@ -103,14 +105,17 @@ def kind_of(head: bytes, path: Path) -> str:
         return _zip_kind(path)
     if head.startswith(_OLE):
         return _ole_kind(path)
-    if b"%PDF-" in head[:1024]:
+    ending = path.suffix.lower()
+    # Readers allow other bytes before the mark; a text that only speaks of it is none.
+    if head.lstrip(b"\xef\xbb\xbf \r\n\t\x00").startswith(b"%PDF-") or (
+        b"%PDF-" in head[:1024] and (ending == ".pdf" or _is_binary(head, _FEW))
+    ):
         return "pdf"
     if head.lstrip(b"\xef\xbb\xbf \r\n\t").startswith(b"{\\rtf"):
         return "rtf"
     # BIFF files of the oldest Excel versions have no OLE envelope.
     if head[:4] in (b"\x09\x08\x10\x00", b"\x09\x08\x08\x00", b"\x09\x04\x06\x00", b"\x09\x02\x06\x00"):
         return "xls"
-    ending = path.suffix.lower()
     for magic, kind in _BINARY_HEADS:
         # Two letters may as well begin a text; a name that says text is believed then.
         if head.startswith(magic) and (len(magic) > 3 or _is_binary(head, _FEW)):
@@ -131,7 +136,7 @@ def _zip_kind(path: Path) -> str:
                 info = next(i for i in package.infolist() if i.filename.lower().lstrip("/") == "mimetype")
                 if info.file_size < 200 and info.compress_size < 200:
                     mimetype = package.read(info)[:200].strip()
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, EOFError, RuntimeError):
+    except ZIP_ERRORS:
         # A damaged package: its name says what it was, the parser says what is wrong.
         ending = path.suffix.lower().lstrip(".")
         return ending if ending in ("docx", "pptx", "xlsx", "epub", "odt", "ods") else "zip"

@@ -149,6 +149,9 @@ def _answer(request: dict[str, Any], stream: IO[bytes]) -> dict[str, Any]:
         return {"error": {"type": type(error).__name__, "message": str(error), "extra": None}}
     except MemoryError:
         return {"error": {"type": "MemoryError", "message": "", "extra": None}, "last": True}
+    except Exception as error:  # whatever a file makes a library raise is said, and the worker lives on
+        message = f"{request['path']}: it cannot be read ({type(error).__name__}: {error})"
+        return {"error": {"type": "DamagedFile", "message": message, "extra": None}}
     data = document.to_json()
     del data["blocks"]  # they are at home
     return {"done": data}

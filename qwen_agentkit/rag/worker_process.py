@@ -89,7 +89,8 @@ class WorkerProcess:
             try:
                 if self.process.stdin is None:
                     raise OSError("the worker process has no pipe to write to")
-                write_message(self.process.stdin, {"path": path, "options": options})
+                # The worker's current folder is the one that it was started in.
+                write_message(self.process.stdin, {"path": os.path.abspath(path), "options": options})
                 while (message := self._receive()) is not None:
                     if "blocks" in message:
                         blocks.extend(Block.from_json(block) for block in message["blocks"])
@@ -159,4 +160,4 @@ def _error_of(error: dict[str, Any], path: str, blocks: list[Block]) -> Result:
     kind = getattr(errors, name, None)
     if isinstance(kind, type) and issubclass(kind, DocParserError):
         return kind(message=message, extra=error.get("extra"))
-    return DocParserError(message=message if path in message else f"{path}: {message}")
+    return DocParserError(message=message if os.path.basename(path) in message else f"{path}: {message}")

@@ -27,6 +27,8 @@ def ole(stream_name: str) -> bytes:
 CASES = {
     "report.pdf": (b"%PDF-1.4\n", "pdf"),
     "no_name": (b"\n\n%PDF-1.4\n", "pdf"),
+    "mail.pdf": (b"Content-Type: application/pdf\n\n%PDF-1.4\n", "pdf"),
+    "about_pdf.md": (b"Each file begins with %PDF-1.7 and a line break.", "md"),
     "login.pdf": (b"<!DOCTYPE html><html><body>Sign in</body></html>", "html"),
     "a.docx": (zipped("[Content_Types].xml", "word/document.xml"), "docx"),
     "strange.doc": (zipped("[Content_Types].xml", "word/document.xml"), "docx"),
@@ -77,3 +79,15 @@ def test_the_kind_is_found(name, tmp_path):
     path = tmp_path / name
     path.write_bytes(content)
     assert sniff(path) == kind
+
+
+def test_a_package_whose_first_member_is_broken_is_still_told(tmp_path):
+    content = bytearray(zipped("content.xml", mimetype="application/vnd.oasis.opendocument.text"))
+    stored, deflated = b"\x00\x00", b"\x08\x00"
+    for mark, place in ((b"PK\x03\x04", 8), (b"PK\x01\x02", 10)):
+        at = content.find(mark) + place
+        assert content[at : at + 2] == stored
+        content[at : at + 2] = deflated  # the plain words are no deflated data
+    path = tmp_path / "a.odt"
+    path.write_bytes(content)
+    assert sniff(path) == "odt"

@@ -177,6 +177,14 @@ def test_modules_beside_the_documents_are_not_imported(tmp_path, monkeypatch):
     assert "Words of the page." in read_document_in_worker("a.html").text
 
 
+def test_a_worker_follows_when_the_current_folder_changes(tmp_path, monkeypatch):
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.txt").write_text(f"This is folder {name}.")
+        monkeypatch.chdir(tmp_path / name)
+        assert read_document_in_worker("a.txt").text == f"This is folder {name}."
+
+
 def test_progress_is_told_in_the_callers_thread(tmp_path):
     path = tmp_path / "a.pdf"
     path.write_bytes(drawn(*[lambda canvas: lines(canvas, PROSE)] * 2))
