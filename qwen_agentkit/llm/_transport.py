@@ -90,6 +90,12 @@ def is_loopback(address: str | None) -> bool:
     return ip.is_loopback or ip.is_unspecified
 
 
+def after_fork(reset: Callable[[], None]) -> None:
+    """Has `reset()` called in every forked child, where another thread of the parent may have held a lock."""
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=reset)
+
+
 class Pool(Generic[T]):
     """One live client, made at first use, shared by threads, made anew after a fork, never copied nor pickled."""
 

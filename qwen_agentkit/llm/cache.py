@@ -13,6 +13,7 @@ import sqlite3
 import threading
 from typing import TYPE_CHECKING, Any
 
+from qwen_agentkit.llm._transport import after_fork
 from qwen_agentkit.llm.generate_cfg import merge_generate_cfgs
 from qwen_agentkit.llm.request import Ask
 from qwen_agentkit.log import logger
@@ -31,8 +32,17 @@ _NOT_IN_KEY = frozenset(
     | {"on_broken_stream", "price"}
 )
 
-_open: dict[tuple[int, str], Any] = {}
+_open: dict[str, Any] = {}
 _lock = threading.Lock()
+
+
+def _begin_anew() -> None:
+    global _lock
+    _lock = threading.Lock()
+    _open.clear()
+
+
+after_fork(_begin_anew)
 
 
 def key_of(model: BaseChatModel, ask: Ask) -> str | None:
@@ -93,9 +103,8 @@ def _folder(model: BaseChatModel, ask: Ask) -> str | None:
 
 def _cache(model: BaseChatModel, ask: Ask) -> Any:
     folder = os.path.abspath(str(_folder(model, ask)))
-    place = (os.getpid(), folder)
     with _lock:
-        if place not in _open:
+        if folder not in _open:
             diskcache = need("diskcache", extra="cache")
-            _open[place] = diskcache.Cache(folder, disk=diskcache.JSONDisk)
-        return _open[place]
+            _open[folder] = diskcache.Cache(folder, disk=diskcache.JSONDisk)
+        return _open[folder]

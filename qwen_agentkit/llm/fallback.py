@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from qwen_agentkit.errors import ModelServiceError
 from qwen_agentkit.events import ModelSwitched
+from qwen_agentkit.llm._transport import after_fork
 from qwen_agentkit.llm.length import count_input_tokens
 from qwen_agentkit.llm.profiles import profile_of
 from qwen_agentkit.llm.service_errors import kind_of
@@ -71,6 +72,14 @@ class CircuitBreaker:
 
 
 breaker = CircuitBreaker()
+
+
+def _begin_anew() -> None:
+    global breaker
+    breaker = CircuitBreaker()
+
+
+after_fork(_begin_anew)
 
 
 def candidates(model: BaseChatModel, ask: Ask) -> list[BaseChatModel]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import threading
 import time
 from collections import deque
@@ -15,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from qwen_agentkit.errors import RunCancelled
+from qwen_agentkit.llm._transport import after_fork
 from qwen_agentkit.llm.length import count_message_tokens
 from qwen_agentkit.run_context import current_run
 from qwen_agentkit.schema import Message
@@ -111,14 +111,13 @@ _lock = threading.Lock()
 _NO_LIMIT = RateLimiter()
 
 
-def _after_fork() -> None:
+def _begin_anew() -> None:
     global _lock
     _lock = threading.Lock()
     _limiters.clear()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+after_fork(_begin_anew)
 
 
 def limiter_of(model: BaseChatModel) -> RateLimiter:
