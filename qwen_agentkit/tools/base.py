@@ -228,22 +228,23 @@ class BaseToolWithFileAccess(BaseTool, ABC):
         self.bring_files(files or [])
         return None
 
-    def bring_files(self, files: Sequence[str]) -> dict[str, str]:
-        """Copies files (paths or addresses) into `work_dir`.
+    def bring_files(self, files: Sequence[str], folder: str | None = None) -> dict[str, str]:
+        """Copies files (paths or addresses) into `work_dir`, or into another folder.
 
         Returns:
-            Each file -> its path in `work_dir`. One that cannot be brought is left out, with a warning in the
+            Each file -> its path there. One that cannot be brought is left out, with a warning in the
             log and the run's events: an old picture that is gone must not stop a tool that needs none.
         """
         from qwen_agentkit.utils.work_dir import bring_into
 
-        os.makedirs(self.work_dir, exist_ok=True)
+        folder = self.work_dir if folder is None else folder
+        os.makedirs(folder, exist_ok=True)
         brought: dict[str, str] = {}
         for file in files:
             try:
-                brought[file] = str(bring_into(Path(self.work_dir), file))
+                brought[file] = str(bring_into(Path(folder), file))
             except (OSError, ValueError, ToolServiceError, DocParserError) as error:
-                message = f"{self.name}: {file} could not be brought into {self.work_dir}: {error}"
+                message = f"{self.name}: {file} could not be brought into {folder}: {error}"
                 run = current_run()
                 if run is not None:
                     run.warn(message)

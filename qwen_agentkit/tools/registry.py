@@ -10,6 +10,7 @@ TOOL_REGISTRY = LazyRegistry(
     {
         "amap_weather": f"{_HERE}.amap_weather:AmapWeather",
         "calculator": f"{_HERE}.calculator:Calculator",
+        "code_interpreter": f"{_HERE}.code_interpreter:CodeInterpreter",
         "doc_parser": f"{_HERE}.doc_parser:DocParser",
         "extract_doc_vocabulary": f"{_HERE}.extract_doc_vocabulary:ExtractDocVocabulary",
         "front_page_search": f"{_HERE}.search_tools.front_page_search:FrontPageSearch",
@@ -19,6 +20,7 @@ TOOL_REGISTRY = LazyRegistry(
         "image_zoom_in_tool": f"{_HERE}.image_zoom_in_tool:ImageZoomInToolQwen3VL",
         "keyword_search": f"{_HERE}.search_tools.keyword_search:KeywordSearch",
         "list_files": f"{_HERE}.list_files:ListFiles",
+        "python_executor": f"{_HERE}.python_executor:PythonExecutor",
         "read_file": f"{_HERE}.read_file:ReadFile",
         "retrieval": f"{_HERE}.retrieval:Retrieval",
         "simple_doc_parser": f"{_HERE}.simple_doc_parser:SimpleDocParser",

@@ -1,0 +1,76 @@
+"""The kernels of this process: one a conversation, ended when it is idle, when there are too many, and at exit."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+from collections import OrderedDict
+
+from qwen_agentkit.tools.code.kernel import Kernel
+from qwen_agentkit.tools.code.sandbox import Limits
+
+MAX_KERNELS = 16
+# Seconds between two looks for idle kernels.
+_LOOK_EVERY = 5.0
+
+
+class _Pool:
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kernels: OrderedDict[str, Kernel] = OrderedDict()
+        self._pid = os.getpid()
+        self._is_watched = False
+
+    def kernel(self, key: str, sandbox: str, work_dir: str, limits: Limits) -> tuple[Kernel, bool]:
+        """The kernel of a key, and whether it was started now.
+
+        Raises:
+            ToolServiceError: It does not start.
+        """
+        with self._lock:
+            if self._pid != os.getpid():
+                # A child process has no part in the kernels of its parent.
+                self._kernels, self._pid, self._is_watched = OrderedDict(), os.getpid(), False
+            held = self._kernels.get(key)
+            if held is not None and held.is_alive:
+                self._kernels.move_to_end(key)
+                return held, False
+            if held is not None:
+                held.stop()
+            made = Kernel(sandbox, work_dir, limits)
+            self._kernels[key] = made
+            surplus = list(self._kernels)[:-MAX_KERNELS]
+            dropped = [self._kernels.pop(one) for one in surplus]
+            self._start_watching()
+        for kernel in dropped:
+            kernel.stop()
+        return made, True
+
+    def end(self, key: str | None = None) -> None:
+        """Ends one kernel, or all."""
+        with self._lock:
+            keys = list(self._kernels) if key is None else [key]
+            ended = [self._kernels.pop(one) for one in keys if one in self._kernels]
+        for kernel in ended:
+            kernel.stop()
+
+    def _start_watching(self) -> None:
+        if not self._is_watched:
+            self._is_watched = True
+            threading.Thread(target=self._watch, name="qwen-agentkit-kernels", daemon=True).start()
+            atexit.register(self.end)
+
+    def _watch(self) -> None:
+        import time
+
+        while True:
+            time.sleep(_LOOK_EVERY)
+            now = time.monotonic()
+            with self._lock:
+                idle = [key for key, kernel in self._kernels.items() if now - kernel.last_used > kernel.limits.idle]
+            for key in idle:
+                self.end(key)
+
+
+kernels = _Pool()
