@@ -12,13 +12,14 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from glob import has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qwen_agentkit import settings
 from qwen_agentkit.errors import DocParserError, QwenAgentKitError
 from qwen_agentkit.rag.cache import DocumentCache
-from qwen_agentkit.rag.catalog import ChunkRow, Entry
+from qwen_agentkit.rag.catalog import Catalog, ChunkRow, Entry
 from qwen_agentkit.rag.ingest import (
     changed_pages,
     content_hash,
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from qwen_agentkit.rag.index import DocumentIndex
 
 # Chunks after which what was read is made visible; a crash loses no more than this.
-_BATCH_CHUNKS = 4_000
+_BATCH_CHUNKS = 2_000
 # A file changed this shortly before it was looked at may change again without a new time stamp.
 _RACY_NS = 2_000_000_000
 
@@ -65,7 +66,7 @@ class Adding:
         self._report = AddReport()
         self._batch: list[tuple[Entry, Sequence[ChunkRow]]] = []
         self._batch_chunks = 0
-        self._known: dict[str, Entry] = {}
+        self._known = _Known(self._catalog)
         self._options = options_key(index.chunk_tokens, index.overlap_tokens, index.reading)
         self._cache = index._cache
         if self._cache is None and index.path is not None:
@@ -76,7 +77,6 @@ class Adding:
     def add_sources(self, paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> AddReport:
         """Brings the index up to date with what `paths` name."""
         wanted = find_sources(paths)
-        self._known = {entry.source: entry for entry in self._catalog.entries()}
         gone = self._gone(wanted.files, wanted.folders, wanted.patterns, wanted.missing)
         to_read: dict[str, Entry] = {}  # path to read -> what is known of it so far
         for file in wanted.files:
@@ -96,18 +96,19 @@ class Adding:
 
     def _gone(self, files: list[str], folders: list[str], patterns: list[str], missing: list[str]) -> list[str]:
         """What the index holds from the places named and is no longer there."""
-        there = set(files)
-        gone = []
-        for source, entry in self._known.items():
-            if entry.kind != "file" or source in there:
-                continue
-            in_folder = any(lies_in(source, folder) for folder in folders)
-            fits = any(fnmatchcase(source, pattern) for pattern in patterns) or any(
-                lies_in(source, name) or fnmatchcase(source, name) for name in missing
+        held: dict[str, None] = {}
+        for place in (*folders, *missing):
+            held.update(dict.fromkeys(self._catalog.sources_below(place)))
+        shapes = [*patterns, *(name for name in missing if has_magic(name))]
+        if shapes:
+            held.update(
+                dict.fromkeys(
+                    source for source in self._catalog.files() if any(fnmatchcase(source, shape) for shape in shapes)
+                )
             )
-            # A file that was named itself may have an ending that a walk of its folder leaves out.
-            if (in_folder or fits) and not _has_content(source):
-                gone.append(source)
+        there = set(files)
+        # A file that was named itself may have an ending that a walk of its folder leaves out: it must be gone, too.
+        gone = [source for source in held if source not in there and not _has_content(source)]
         named = {name for name in missing if any(lies_in(source, name) or fnmatchcase(source, name) for source in gone)}
         self._report.problems += [
             Problem(name, f"{name}: there is no such file", "FileNotFoundError")
@@ -118,7 +119,9 @@ class Adding:
 
     def _drop(self, sources: Iterable[str]) -> None:
         for source in sources:
-            entry = self._known[source]
+            entry = self._known.get(source)
+            if entry is None:
+                continue
             with self._catalog.transaction() as database:
                 self._catalog.drop(database, source)
                 if entry.state == "live":
@@ -228,7 +231,7 @@ class Adding:
 
     def _read(self, to_read: dict[str, Entry]) -> None:
         for path, entry in to_read.items():
-            if entry.source in self._known and entry.kind == "file":
+            if self._known.get(entry.source) is not None and entry.kind == "file":
                 self._forget(path)  # the text of the old version
         reading = read_files(
             list(to_read),
@@ -304,13 +307,12 @@ class Adding:
 
     def add_texts(self, texts: Iterable[tuple[str, str] | tuple[str, str, str]]) -> AddReport:
         """Adds texts under ids."""
-        self._known = {entry.source: entry for entry in self._catalog.entries()}
         seen: set[str] = set()
         for given in texts:
             source, text, title = _read_text(given)
             if source in seen:
                 self._flush()  # the later text of an id counts
-                self._known[source] = self._catalog.entry(source) or self._known[source]
+                self._known.forget(source)
             seen.add(source)
             digest = text_hash(f"{title or ''}\x00{text}")
             known = self._known.get(source)
@@ -329,17 +331,32 @@ class Adding:
     def remove(self, sources: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[str]:
         """Removes documents."""
         names = [sources] if isinstance(sources, (str, os.PathLike)) else list(sources)
-        self._known = {entry.source: entry for entry in self._catalog.entries()}
         gone: dict[str, None] = {}
         for name in (os.fspath(given) for given in names):
-            if name in self._known:
+            if self._known.get(name) is not None:
                 gone[name] = None
             elif not is_url(name):
-                real = os.path.realpath(os.path.expanduser(name))
-                gone.update(dict.fromkeys(source for source in self._known if lies_in(source, real)))
+                below = self._catalog.sources_below(os.path.realpath(os.path.expanduser(name)))
+                gone.update(dict.fromkeys(below))
         self._drop(gone)
         self._end()
         return list(gone)
+
+
+class _Known:
+    """What the catalog had of each source when it was first asked for."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._seen: dict[str, Entry | None] = {}
+
+    def get(self, source: str) -> Entry | None:
+        if source not in self._seen:
+            self._seen[source] = self._catalog.entry(source)
+        return self._seen[source]
+
+    def forget(self, source: str) -> None:
+        self._seen.pop(source, None)
 
 
 def _has_content(path: str) -> bool:

@@ -237,6 +237,20 @@ class Catalog:
         rows = self._all("SELECT * FROM documents WHERE source = ? AND state != 'pending'", (source,))
         return _entry(rows[0]) if rows else None
 
+    def sources_below(self, folder: str) -> list[str]:
+        """The files, live or failed, that are a path or lie below it."""
+        low, high = folder.rstrip(os.sep) + os.sep, folder.rstrip(os.sep) + chr(ord(os.sep) + 1)
+        rows = self._all(
+            "SELECT source FROM documents WHERE state != 'pending' AND kind = 'file' "
+            "AND (source = ? OR (source >= ? AND source < ?))",
+            (folder, low, high),
+        )
+        return [row[0] for row in rows]
+
+    def files(self) -> list[str]:
+        """Every file, live or failed."""
+        return [row[0] for row in self._all("SELECT source FROM documents WHERE state != 'pending' AND kind = 'file'")]
+
     def entry_of_content(self, content_hash: str, options: str) -> Entry | None:
         """A live document of the same content, cut the same way."""
         rows = self._all(

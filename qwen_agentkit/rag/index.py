@@ -56,11 +56,11 @@ class DocumentIndex:
 
     Args:
         path: Folder of the index, made when missing; None keeps it in memory, private to this object.
-        embedder: Finds by meaning too; see `qwen_agentkit.rag.embedders`.
+        embedder: Finds by meaning too: what `qwen_agentkit.rag.embedders.get_embedder` takes.
         store: `tantivy`, or `memory` for small sets (rank-bm25).
         chunk_tokens: The most tokens of a passage; None is `settings.DEFAULT_PARSER_PAGE_SIZE`.
         overlap_tokens: As for `chunk_document`.
-        reranker: Puts the first hits into a better order; see `qwen_agentkit.rag.rerankers`.
+        reranker: Puts the first hits into a better order: what `qwen_agentkit.rag.rerankers.get_reranker` takes.
         cache: Where documents that were read are kept; None is the workspace's for an index on disk, and none for one
             in memory.
         reading: Further options of `read_documents`, such as `password`, `ocr`, `limits`.
@@ -72,12 +72,12 @@ class DocumentIndex:
     def __init__(
         self,
         path: str | os.PathLike[str] | None = None,
-        embedder: Embedder | None = None,
+        embedder: Embedder | Callable[..., Any] | Mapping[str, Any] | str | None = None,
         store: str = "tantivy",
         *,
         chunk_tokens: int | None = None,
         overlap_tokens: int | None = None,
-        reranker: Reranker | None = None,
+        reranker: Reranker | Callable[..., Any] | Mapping[str, Any] | str | None = None,
         cache: DocumentCache | None = None,
         reading: Mapping[str, Any] | None = None,
     ) -> None:
@@ -88,8 +88,16 @@ class DocumentIndex:
         self.path = None if path is None else Path(os.path.abspath(os.path.expanduser(path)))
         if self.path is not None and self.path.exists() and not self.path.is_dir():
             raise ValueError(f"An index is a folder; {str(self.path)!r} is a file")
-        self.embedder = embedder
-        self.reranker = reranker
+        self.embedder: Embedder | None = None
+        self.reranker: Reranker | None = None
+        if embedder is not None:
+            from qwen_agentkit.rag.embedders import get_embedder
+
+            self.embedder = get_embedder(embedder)
+        if reranker is not None:
+            from qwen_agentkit.rag.rerankers import get_reranker
+
+            self.reranker = get_reranker(reranker)
         self.chunk_tokens = chunk_tokens or settings.DEFAULT_PARSER_PAGE_SIZE
         self.overlap_tokens = overlap_tokens
         self.reading = dict(reading or {})
@@ -387,10 +395,12 @@ class DocumentIndex:
             return []
         weights = query_weights(query)
         depth = top_k if self.reranker is None else max(top_k, self.reranker.depth)
-        hits = self._by_terms(weights, depth, documents, wanted)
-        if self.embedder is not None:
-            from qwen_agentkit.rag.vectors import join_vectors
+        if self.embedder is None:
+            hits = self._by_terms(weights, depth, documents, wanted)
+        else:
+            from qwen_agentkit.rag.vectors import POOL, join_vectors
 
+            hits = self._by_terms(weights, max(depth, POOL), documents, wanted)
             hits = join_vectors(self, query, hits, depth, documents, wanted)
         if self.reranker is not None and hits:
             from qwen_agentkit.rag.rerankers import rerank
@@ -422,6 +432,40 @@ class DocumentIndex:
                 hit.score, hit.searcher = score, searcher
                 hits.append(hit)
         return hits
+
+    def vectors(self) -> Any:
+        """The vectors of the passages, in memory (`qwen_agentkit.rag.vectors.VectorIndex`)."""
+        self._ready()
+        with self._lock:
+            if self._vectors is None:
+                from qwen_agentkit.rag.vectors import VectorIndex
+
+                self._vectors = VectorIndex(self._catalog)
+            return self._vectors
+
+    def fit_fusion(self, labelled: Sequence[tuple[str, str]], *, wait: float | None = None) -> float:
+        """Finds what the search by terms should weigh beside the embedder, from questions with known answers.
+
+        Args:
+            labelled: (question, source that answers it), some dozens at least.
+            wait: Seconds to wait for another writer.
+
+        Returns:
+            The weight, 0.0 (meaning alone) to 1.0 (terms alone), which is kept in the index for this embedder. The
+            joined search is then no worse on these questions than the better of the two.
+
+        Raises:
+            ValueError: There is no embedder, or no question.
+        """
+        from qwen_agentkit.rag.vectors import best_weight, keep_weight
+
+        if self.embedder is None or not labelled:
+            raise ValueError("fit_fusion needs an embedder and questions with the sources that answer them")
+        self._ready()
+        weight = best_weight(self, labelled)
+        with self._writing(wait):
+            keep_weight(self._catalog, self.embedder, weight)
+        return weight
 
     def explain(self, hit: Hit) -> Explanation:
         """What a hit's score is made of: each term's part, its ranks in a hybrid search."""

@@ -15,7 +15,7 @@ from typing import Any
 from qwen_agentkit.utils.optional import need
 from qwen_agentkit.utils.text.bm25 import K1, lucene_idf
 
-_HEAP_BYTES = 60_000_000
+_HEAP_BYTES = 40_000_000
 # What a chunk scores for a word that is nearly one of the query's: about a rare word's share.
 _MISSPELT = 3.0
 # A term of the query that no chunk holds is looked for with this many wrong letters.
