@@ -18,6 +18,13 @@ PRINTED = {
     "assistant_add_custom_tool.py": ["There are 88 chargers in stock.", "No, bells are out of stock."],
     "document_question.py": ["27 months from the date of purchase", "handbook.pdf, page 7"],
     "group_chat_script.py": ["Mia: Riders lose the map", "Ken: Storing maps", "Ada: Then we build it"],
+    "team_debate.py": ["Contra: Nobody repairs well at night.", "CLOSED"],
+    "team_photo_check.py": ["eyes: A dry street", "judge: They do not fit"],
+    "team_research.py": ["reader: The motor is guaranteed", "Ada: A year ago.", "lead: The guarantee of 27 months"],
+    "team_router.py": ["rule: weather:", "model: calculator: 42", "hybrid: desk:"],
+    "team_support_desk.py": ["front: transfer_to_billing", "billing: You get your 55 euros back"],
+    "team_two_players.py": ["X WINS", "Xaver: I take 9."],
+    "team_writer_critic.py": ["critic: REVISE", "editor: One ring"],
 }
 
 
