@@ -92,10 +92,16 @@ class Kernel:
         if self._next(time.monotonic() + _START_SECONDS) != {"ready": True}:
             self.stop()
             raise ToolServiceError(None, "no_sandbox", f"The sandbox does not start: {self._said()}")
+        self.last_used = time.monotonic()
 
     @property
     def is_alive(self) -> bool:
         return self._pid == os.getpid() and self._process.poll() is None
+
+    @property
+    def is_busy(self) -> bool:
+        """A cell is running."""
+        return self._lock.locked()
 
     def run(self, code: str, seconds: float, fresh: bool = False) -> CellOutcome:
         """Runs a cell.

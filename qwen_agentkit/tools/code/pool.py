@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import threading
+import time
 from collections import OrderedDict
 
 from qwen_agentkit.tools.code.kernel import Kernel
@@ -34,18 +35,24 @@ class _Pool:
                 self._kernels, self._pid, self._is_watched = OrderedDict(), os.getpid(), False
             held = self._kernels.get(key)
             if held is not None and held.is_alive:
+                held.last_used = time.monotonic()
                 self._kernels.move_to_end(key)
                 return held, False
-            if held is not None:
-                held.stop()
-            made = Kernel(sandbox, work_dir, limits)
-            self._kernels[key] = made
-            surplus = list(self._kernels)[:-MAX_KERNELS]
-            dropped = [self._kernels.pop(one) for one in surplus]
+        # Not under the lock: starting takes a while, and other conversations must not wait for it.
+        if held is not None:
+            held.stop()
+        made = Kernel(sandbox, work_dir, limits)
+        with self._lock:
+            other = self._kernels.get(key)
+            if other is not None and other is not held and other.is_alive:
+                surplus, chosen = [made], other
+            else:
+                self._kernels[key] = chosen = made
+                surplus = [self._kernels.pop(one) for one in list(self._kernels)[:-MAX_KERNELS]]
             self._start_watching()
-        for kernel in dropped:
+        for kernel in surplus:
             kernel.stop()
-        return made, True
+        return chosen, chosen is made
 
     def end(self, key: str | None = None) -> None:
         """Ends one kernel, or all."""
@@ -62,13 +69,15 @@ class _Pool:
             atexit.register(self.end)
 
     def _watch(self) -> None:
-        import time
-
         while True:
             time.sleep(_LOOK_EVERY)
             now = time.monotonic()
             with self._lock:
-                idle = [key for key, kernel in self._kernels.items() if now - kernel.last_used > kernel.limits.idle]
+                idle = [
+                    key
+                    for key, kernel in self._kernels.items()
+                    if not kernel.is_busy and now - kernel.last_used > kernel.limits.idle
+                ]
             for key in idle:
                 self.end(key)
 

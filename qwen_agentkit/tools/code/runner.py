@@ -127,10 +127,12 @@ class _Notebook:
 
         self.shell: Any = InteractiveShell.instance()
         # Results are sent, not printed; errors are told, not drawn in colours.
-        self.shell.displayhook.write_output_prompt = lambda: None
-        self.shell.displayhook.write_format_data = lambda *_: None
-        self.shell.showtraceback = lambda *_, **__: None
-        self.shell.showsyntaxerror = lambda *_, **__: None
+        for holder, names in (
+            (self.shell.displayhook, ("write_output_prompt", "write_format_data")),
+            (self.shell, ("showtraceback", "showsyntaxerror")),
+        ):
+            for name in names:
+                setattr(holder, name, lambda *_, **__: None)
 
     def run(self, code: str) -> tuple[object, BaseException | None]:
         done = self.shell.run_cell(code, store_history=False)

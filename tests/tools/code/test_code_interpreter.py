@@ -298,7 +298,7 @@ def test_no_process_outlives_the_program(tmp_path):
 def test_idle_kernels_are_ended(tmp_path, monkeypatch):
     monkeypatch.setattr("qwen_agentkit.tools.code.pool._LOOK_EVERY", 0.1)
     kernels._is_watched = False
-    tool = make(tmp_path, "none", idle=0.2)
+    tool = make(tmp_path, "none", idle=0.5)
     tool.call({"code": "x = 1"})
     held = next(iter(kernels._kernels.values()))
     end = time.monotonic() + 5
