@@ -15,7 +15,7 @@ from qwen_agentkit.errors import DamagedFile
 from qwen_agentkit.rag.builder import DocumentBuilder
 from qwen_agentkit.rag.document import CAPTION, HEADING, LIST_ITEM, NOTE, TABLE, TEXT
 from qwen_agentkit.rag.grid import lay_out
-from qwen_agentkit.rag.limits import GuardedZip, ReadOptions
+from qwen_agentkit.rag.limits import GuardedZip, ReadOptions, xml_parser
 from qwen_agentkit.rag.markdown_table import markdown_table, without_blank_edges
 from qwen_agentkit.rag.parsers import docx_styles as styling
 from qwen_agentkit.rag.parsers.docx_text import ParagraphText, read_inline
@@ -45,6 +45,8 @@ from qwen_agentkit.rag.parsers.ooxml import (
 )
 
 _BODY_BLOCKS = ["p", "tbl", "sdt", "ins", "moveTo", "customXml", "smartTag", "AlternateContent", "altChunk", "sectPr"]
+
+_WHOLE_PART = 4_000_000  # bytes of XML; as a tree they take about ten times as much
 
 
 def parse(path: Path, builder: DocumentBuilder, options: ReadOptions) -> None:
@@ -98,6 +100,26 @@ class _Reader:
         return next((link.target for link in self.links.values() if link.kind == kind and not link.external), None)
 
     def _body(self) -> Iterator[Any]:
+        """Children of the body: of a small part from its tree, which is faster, else streamed."""
+        from lxml import etree
+
+        try:
+            with self.package.open(self.part) as stream:
+                data = stream.read(_WHOLE_PART + 1)
+        except DamagedFile:
+            data = b""  # streaming keeps what stands before the damage
+        if not data or len(data) > _WHOLE_PART:
+            yield from self._streamed_body()
+            return
+        try:
+            root = etree.fromstring(data, xml_parser(huge_tree=True))
+        except (etree.XMLSyntaxError, ValueError):
+            return
+        for part in root if root is not None else ():
+            if local(part.tag) == "body":  # usually one
+                yield from part
+
+    def _streamed_body(self) -> Iterator[Any]:
         """Children of the body, each complete, dropped from memory after use."""
         from lxml import etree
 
@@ -228,7 +250,7 @@ class _Reader:
     def _table(self, element: Any, depth: int) -> None:
         rows = list(table_rows(element))
         cells = [cell for row in rows for cell in row_cells(row)]
-        nested = any(local(part.tag) == "tbl" for cell in cells for part in cell.iter())
+        nested = any(next(cell.iter("{*}tbl"), None) is not None for cell in cells)
         if len(cells) == 1 or (nested and (len(rows) == 1 or len(cells) == len(rows))):
             # A frame around text, not a table: what is in it stands for itself.
             for cell in cells:

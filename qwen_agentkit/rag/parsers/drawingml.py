@@ -11,7 +11,7 @@ _MAX_DIAGRAM_DEPTH = 20
 
 
 def _all(root: Any, name: str) -> list[Any]:
-    return [element for element in root.iter() if local(element.tag) == name]
+    return list(root.iter(f"{{*}}{name}"))
 
 
 def _child(element: Any, *names: str) -> Any | None:

@@ -6,6 +6,7 @@ import posixpath
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -63,9 +64,23 @@ def is_encrypted_package(data: bytes) -> bool:
     return any(name in data for name in _ENCRYPTED_STREAMS)
 
 
+class _LocalNames(dict[Any, str]):
+    """Names without their namespaces, kept because a document asks for the same few a million times."""
+
+    def __missing__(self, tag: Any) -> str:
+        name = tag[tag.rfind("}") + 1 :] if isinstance(tag, str) else ""
+        if len(self) < _MOST_NAMES:  # a file may invent as many as it likes
+            self[tag] = name
+        return name
+
+
+_MOST_NAMES = 5_000
+_LOCAL_NAMES = _LocalNames()
+
+
 def local(tag: Any) -> str:
     """Name of an element without its namespace, which differs between strict and transitional files."""
-    return tag[tag.rfind("}") + 1 :] if isinstance(tag, str) else ""
+    return _LOCAL_NAMES[tag]
 
 
 def attribute(element: Any, name: str) -> str | None:
@@ -96,9 +111,14 @@ def read_xml(package: GuardedZip, part: str) -> Any | None:
     if part not in package:
         return None
     try:
-        return etree.fromstring(package.read(part), xml_parser(huge_tree=True))
+        return etree.fromstring(package.read(part), _parser())
     except (etree.XMLSyntaxError, ValueError):
         return None
+
+
+@cache
+def _parser() -> Any:
+    return xml_parser(huge_tree=True)  # one for all parts: making it takes longer than parsing a small one
 
 
 def relationships(package: GuardedZip, part: str) -> dict[str, Relationship]:

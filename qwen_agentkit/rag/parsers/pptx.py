@@ -71,9 +71,7 @@ def _slides(package: GuardedZip, part: str, root: Any, builder: DocumentBuilder)
     """Names of the slides' parts in the order of the presentation; None for one that is missing."""
     links = relationships(package, part)
     names: list[str | None] = []
-    for element in root.iter():
-        if local(element.tag) != "sldId":
-            continue
+    for element in root.iter("{*}sldId"):
         key = next((value for name, value in element.attrib.items() if name.endswith("}id")), None)
         link = links.get(key or "")
         names.append(link.target if link is not None and not link.external else None)
@@ -130,10 +128,8 @@ class _Reader:
             self.unread.append(number)
 
     def _shapes(self, root: Any) -> list[Any]:
-        for element in root.iter():
-            if local(element.tag) == "spTree":
-                return self._flattened(element, 0)
-        return []
+        tree = next(root.iter("{*}spTree"), None)
+        return self._flattened(tree, 0) if tree is not None else []
 
     def _flattened(self, tree: Any, depth: int) -> list[Any]:
         """Shapes of a tree in its order, those in groups of groups included."""
@@ -221,12 +217,12 @@ class _Reader:
 
     def _description(self, shape: Any) -> str | None:
         """Writes the alternative text of a picture or drawing, if it has one."""
-        for element in shape.iter():
-            if local(element.tag) == "cNvPr":
-                description = spoken_description(element.get("descr") or element.get("title"))
-                self._add(CAPTION, f"Image: {description}" if description else "")
-                return description or None
-        return None
+        element = next(shape.iter("{*}cNvPr"), None)
+        if element is None:
+            return None
+        description = spoken_description(element.get("descr") or element.get("title"))
+        self._add(CAPTION, f"Image: {description}" if description else "")
+        return description or None
 
     def _beside(self) -> None:
         """Speaker notes and comments of the slide."""
