@@ -72,7 +72,8 @@ class GenerateOptions:
             ValueError: A value cannot be meant; the text says which and what is wanted.
         """
         own = {name: cfg[name] for name in _NAMES if cfg.get(name) is not None}
-        rest = {key: value for key, value in cfg.items() if key not in _NAMES}
+        # `incremental_output` is a matter of the DashScope backend, which always asks for it.
+        rest = {key: value for key, value in cfg.items() if key not in _NAMES and key != "incremental_output"}
         own["stop"] = stop_list(own.get("stop"))
         own.setdefault("max_input_tokens", settings.DEFAULT_MAX_INPUT_TOKENS)
         for name in _COUNTS & own.keys():
