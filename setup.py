@@ -14,7 +14,7 @@ VERSION = re.search(r'^__version__ = "(.+)"$', (ROOT / "qwen_agentkit/version.py
 INSTALL_REQUIRES = [
     # chat models
     "openai>=1.40",
-    "dashscope>=1.20",
+    "dashscope>=1.25.10",
     "json5>=0.9",
     "json-repair>=0.30",
     "tenacity>=8.2",
