@@ -50,7 +50,7 @@ CREATE INDEX IF NOT EXISTS entries_by_use ON entries (used_at, size);
 """
 _FILE_NAMES = ("cache.sqlite", "cache.sqlite-wal", "cache.sqlite-shm")
 # Raised when the tables or the form of an entry change; another number on disk means an empty cache.
-_LAYOUT = 1
+_LAYOUT = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,7 +325,7 @@ class DocumentCache:
         try:
             with self._database() as database:
                 database.execute(
-                    "INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?, ?, ?)",
+                    "INSERT OR REPLACE INTO entries (key, hash, kind, size, used_at, data) VALUES (?, ?, ?, ?, ?, ?)",
                     (key, content_hash, kind, len(packed), time.time(), packed),
                 )
                 self._unchecked += len(packed)

@@ -203,6 +203,19 @@ def test_a_broken_cache_is_made_anew(tmp_path):
         assert cache.lookup(path, OPTIONS) is not None
 
 
+def test_a_cache_of_another_layout_is_made_anew(tmp_path):
+    folder = tmp_path / "cache"
+    folder.mkdir()
+    with sqlite3.connect(folder / "cache.sqlite") as connection:
+        connection.execute("CREATE TABLE entries (other TEXT)")
+        connection.execute("PRAGMA user_version = 1")
+    connection.close()
+    path = written(tmp_path, "a.txt", "text")
+    with DocumentCache(folder) as cache:
+        keep(cache, path)
+        assert cache.lookup(path, OPTIONS) is not None
+
+
 def test_a_broken_entry_is_a_miss(tmp_path, cache):
     path = written(tmp_path, "a.txt", "text")
     keep(cache, path)
