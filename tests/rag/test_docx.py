@@ -95,11 +95,26 @@ def test_headers_and_footers_come_once_and_notes_follow_their_paragraph(tmp_path
         ("note", "Header: Even pages"),
         ("note", "Footer: Page foot"),
         ("text", "Claim"),
-        ("note", "Footnote 2: See law."),
-        ("note", "Endnote 3: The end."),
+        ("note", "Footnote 1: See law."),
+        ("note", "Endnote 1: The end."),
         ("note", "Comment by Ann: Really?"),
         ("text", "Next"),
     ]
+
+
+def test_a_comment_in_a_header_does_not_hide_those_of_the_body(tmp_path):
+    body = "<w:p><w:r><w:t>Body</w:t><w:commentReference w:id='0'/></w:r></w:p>"
+    header = "<w:hdr><w:p><w:r><w:t>Head</w:t><w:commentReference w:id='9'/></w:r></w:p></w:hdr>"
+    document = read_document(
+        docx(
+            tmp_path / "a.docx",
+            body,
+            {"r1": ("header", "header1.xml"), "r2": ("comments", "comments.xml")},
+            header1_xml=header,
+            comments_xml=f"<w:comments><w:comment w:id='0' w:author='Ann'>{para('Really?')}</w:comment></w:comments>",
+        )
+    )
+    assert texts(document) == ["Header: Head", "Body", "Comment by Ann: Really?"]
 
 
 def test_merged_cells_stand_in_every_row_and_column_but_a_title_stands_once(tmp_path):

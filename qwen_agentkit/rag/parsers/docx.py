@@ -74,10 +74,12 @@ class _Reader:
         self.builder = builder
         self.options = options
         self.part = main_part(package, "word/document.xml")
-        self.links = relationships(package, self.part)
+        self.document_links = relationships(package, self.part)
+        self.links = self.document_links  # of the part being read: a header's are its own
         self.styles = styling.read_styles(package, self._linked("styles"))
         self.numbering = styling.read_numbering(package, self._linked("numbering"))
         self.notes: dict[str, dict[str, Any]] = {}
+        self.note_numbers: dict[str, int] = {}
         self.title: str | None = None
         self.pictures = 0
 
@@ -97,7 +99,8 @@ class _Reader:
             self.builder.warn(f"the document holds {self.pictures} pictures and no text; OCR is needed to read them")
 
     def _linked(self, kind: str) -> str | None:
-        return next((link.target for link in self.links.values() if link.kind == kind and not link.external), None)
+        found = (link for link in self.document_links.values() if link.kind == kind and not link.external)
+        return next((link.target for link in found), None)
 
     def _body(self) -> Iterator[Any]:
         """Children of the body: of a small part from its tree, which is faster, else streamed."""
@@ -333,7 +336,9 @@ class _Reader:
             author = (attribute(element, "author") or "").strip()
             label = f"{label} by {author}" if author else label
         else:
-            label = f"{label} {key}"
+            # Counted as they appear, which is the number that Word shows; ids have gaps.
+            self.note_numbers[kind] = self.note_numbers.get(kind, 0) + 1
+            label = f"{label} {self.note_numbers[kind]}"
         return f"{label}: {text}" if text else ""
 
     def _read_notes(self, kind: str) -> dict[str, Any]:
@@ -352,7 +357,7 @@ class _Reader:
     def _headers_and_footers(self) -> None:
         """Each different header and footer once; the body's sections only refer to them."""
         written: set[str] = set()
-        for link in self.links.values():
+        for link in self.document_links.values():
             if link.kind not in ("header", "footer") or link.external:
                 continue
             try:

@@ -64,7 +64,7 @@ def _parse_xlsx(path: Path, package: GuardedZip, builder: DocumentBuilder) -> No
     builder.title = core_title(package)
     if not book.sheets:
         raise DamagedFile(message="the workbook names no sheets")
-    fast = _Calamine(path, package, book)
+    fast = _Calamine(path, package)
     for number, sheet in enumerate(book.sheets, 1):
         if sheet.kind in ("chartsheet", "dialogsheet"):
             continue
@@ -96,10 +96,9 @@ def _stream(book: StreamedBook, sheet: SheetPart, builder: DocumentBuilder) -> N
 class _Calamine:
     """The workbook in calamine, opened when the first sheet is asked for."""
 
-    def __init__(self, path: Path, package: GuardedZip, book: StreamedBook) -> None:
+    def __init__(self, path: Path, package: GuardedZip) -> None:
         self._path = path
         self._package = package
-        self._book = book
         self._workbook: Any = None
         self._failed = False
 
