@@ -50,6 +50,10 @@ EXTRAS = {
     "cache": ["diskcache>=5.6"],
     # tools of MCP servers
     "mcp": ["mcp>=1.12", "anyio>=4.5", "httpx>=0.27"],
+    # stored conversations, in SQLite
+    "sessions": ["sqlalchemy>=2.0"],
+    # and in PostgreSQL
+    "postgres": ["sqlalchemy>=2.0", "psycopg[binary]>=3.2"],
     # spans of runs
     "otel": ["opentelemetry-api>=1.27"],
     # the text of web pages without what stands around it

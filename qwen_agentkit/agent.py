@@ -25,7 +25,7 @@ from qwen_agentkit.log import logger
 from qwen_agentkit.run_context import Reader, RunContext, current_run
 from qwen_agentkit.run_driver import drive
 from qwen_agentkit.run_stream import produce_in_thread
-from qwen_agentkit.schema import ContentItem, Message, messages_from
+from qwen_agentkit.schema import USER, ContentItem, Message, messages_from
 from qwen_agentkit.snapshots import Snapshots
 from qwen_agentkit.system_message import with_system_message
 from qwen_agentkit.typed_answer import is_output_type, with_type
@@ -34,7 +34,9 @@ from qwen_agentkit.utils.language import detect_language
 from qwen_agentkit.utils.signatures import declared
 
 if TYPE_CHECKING:
+    from qwen_agentkit.conversation import Conversation
     from qwen_agentkit.llm.base import BaseChatModel
+    from qwen_agentkit.session.session import Session
     from qwen_agentkit.tools.base import BaseTool
 
 ON_LIMIT = ("answer", "return", "raise")
@@ -91,7 +93,8 @@ class Agent(ABC):
             messages: The conversation, `Message` objects or dicts. It is copied now and never changed.
             **kwargs: `lang` (`zh` or `en`, else found from the text); `cancel` (a `CancelToken`); `limits`
                 (`RunLimits`); `output_type` (a type or JSON schema that the answer must have, see `parsed`);
-                anything else goes to `_run` and on to the tools.
+                `session` (a stored `Session`: its history comes first, and what is said is kept in it); anything else
+                goes to `_run` and on to the tools.
 
         Yields:
             The whole response so far, never the prompt; the last one is the answer. Dicts when every input
@@ -102,6 +105,10 @@ class Agent(ABC):
         """
         as_dicts = bool(messages) and all(isinstance(message, dict) for message in messages)
         conversation = messages_from(messages)
+        if kwargs.get("session") is not None and is_session(kwargs["session"]):
+            from qwen_agentkit.session_run import run_in_session
+
+            return run_in_session(self.run, conversation, kwargs.pop("session"), as_dicts, kwargs)
         cancel = kwargs.pop("cancel") if isinstance(kwargs.get("cancel"), CancelToken) else None
         limits = kwargs.pop("limits") if isinstance(kwargs.get("limits"), RunLimits) else None
         wanted = kwargs.pop("output_type") if is_output_type(kwargs.get("output_type")) else None
@@ -202,6 +209,26 @@ class Agent(ABC):
         Yields:
             The whole response so far.
         """
+
+    def chat(self, text: str, session: Session | None = None, **kwargs: Any) -> str:
+        """Says one thing and returns the answer's text.
+
+        Args:
+            text: What the user says.
+            session: A stored session that this continues; None is a conversation of this one turn.
+            **kwargs: As for `run`.
+        """
+        from qwen_agentkit.conversation import answer_text
+
+        if session is not None:
+            kwargs["session"] = session
+        return answer_text(self.run_nonstream([Message(USER, text)], **kwargs))
+
+    def conversation(self) -> Conversation:
+        """A conversation that holds its own history: `send`, `stream`, `reset`."""
+        from qwen_agentkit.conversation import Conversation
+
+        return Conversation(self)
 
     def as_tool(self, name: str | None = None, description: str | None = None) -> BaseTool:
         """The agent as a tool for another: budgets and cancel are inherited.
@@ -310,6 +337,13 @@ def _model_of(llm: dict | str | BaseChatModel | None) -> BaseChatModel | None:
 
         return get_chat_model(llm)
     return llm
+
+
+def is_session(value: Any) -> bool:
+    """Whether a run argument of that name is a stored session."""
+    from qwen_agentkit.session.session import Session
+
+    return isinstance(value, Session)
 
 
 def wanted_form() -> dict[str, Any]:

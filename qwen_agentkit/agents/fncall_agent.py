@@ -13,7 +13,6 @@ from qwen_agentkit.agents.hooks import Hooks, StopTurn, ask_hooks
 from qwen_agentkit.agents.loop import ending, handing_off, setup
 from qwen_agentkit.agents.loop.approval import approver_of, review
 from qwen_agentkit.agents.loop.endings import Endings
-from qwen_agentkit.agents.loop.follow_ups import FollowUps
 from qwen_agentkit.agents.loop.light_schemas import ask_in_two_stages
 from qwen_agentkit.agents.loop.limit import model_call_limit
 from qwen_agentkit.agents.loop.notes import finish_results
@@ -23,6 +22,7 @@ from qwen_agentkit.agents.loop.tool_search import ToolSearch
 from qwen_agentkit.agents.loop.turn import Checkpoint, Resumption, Turn
 from qwen_agentkit.agents.request_decorators import RequestDecorator, decorated, in_order
 from qwen_agentkit.errors import ModelServiceError, RunLimitExceeded
+from qwen_agentkit.follow_ups import FollowUps
 from qwen_agentkit.log import logger
 from qwen_agentkit.run_context import current_run
 from qwen_agentkit.schema import ASSISTANT, ContentItem, Message

@@ -16,11 +16,11 @@ from qwen_agentkit.agents.handoff import Handoff
 from qwen_agentkit.agents.hooks import Hooks, StopTurn
 from qwen_agentkit.agents.loop.approval import Decision, Remembered
 from qwen_agentkit.agents.loop.endings import Endings
-from qwen_agentkit.agents.loop.follow_ups import FollowUps
 from qwen_agentkit.agents.loop.repeats import RepeatGuard
 from qwen_agentkit.agents.loop.tool_round import ToolCall
 from qwen_agentkit.agents.loop.turn import Checkpoint
 from qwen_agentkit.events import ApprovalRequested, HandoffMade, ToolCallFinished, WarningRaised
+from qwen_agentkit.follow_ups import FollowUps
 from qwen_agentkit.llm.history import check_history
 from qwen_agentkit.testing import ScriptedChatModel, call
 

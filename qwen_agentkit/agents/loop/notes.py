@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from qwen_agentkit.agents.loop.follow_ups import FollowUps
 from qwen_agentkit.agents.loop.repeats import RepeatGuard
 from qwen_agentkit.agents.loop.turn import Turn
+from qwen_agentkit.follow_ups import FollowUps
 from qwen_agentkit.tools.large_results import READ_TOOL, LargeResults
 
 

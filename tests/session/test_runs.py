@@ -1,0 +1,176 @@
+"""Runs in stored sessions, and conversations in memory."""
+
+import subprocess
+import sys
+import textwrap
+import threading
+import uuid
+
+import pytest
+
+from qwen_agentkit import Agent, CancelToken, Message, tool
+from qwen_agentkit.agents import FnCallAgent
+from qwen_agentkit.errors import ModelServiceError
+from qwen_agentkit.llm.history import check_history
+from qwen_agentkit.session import SessionStore
+from qwen_agentkit.testing import ScriptedChatModel, call, reply
+
+
+@tool
+def echo(text: str = "") -> str:
+    """Says it back."""
+    return f"echo {text}"
+
+
+@pytest.fixture
+def session(store):
+    return store.session("s", f"user-{uuid.uuid4().hex[:8]}")
+
+
+def test_a_session_holds_the_history_so_only_new_messages_are_passed(session):
+    model = ScriptedChatModel([call("echo", text="a"), "first", "second"])
+    agent = FnCallAgent(function_list=[echo], llm=model, system_message="Be kind.")
+    assert agent.run_nonstream([{"role": "user", "content": "one"}], session=session)[-1]["content"] == "first"
+    assert agent.chat("two", session=session) == "second"
+    assert [message.role for message in session.messages()] == [
+        "user",
+        "assistant",
+        "function",
+        "assistant",
+        "user",
+        "assistant",
+    ]
+    sent = model.requests[-1].messages
+    assert sent[0].role == "system" and "one" in str(sent) and "echo a" in str(sent)
+    assert all(message.role != "system" for message in session.messages())
+
+
+def test_a_run_whose_reader_leaves_keeps_what_was_said(session):
+    agent = FnCallAgent(
+        llm=ScriptedChatModel([reply("one two three", chunks=["one ", "two ", "three"], delay=0.1), "next"])
+    )
+    steps = agent.run([Message("user", "go")], session=session)
+    next(steps)
+    steps.close()
+    last = session.messages()[-1]
+    assert last.content.startswith("one") and last.extra["end"] == "cancelled"
+    assert agent.chat("and now?", session=session) == "next"
+
+
+def test_an_error_leaves_a_history_that_says_where_it_stopped(session):
+    script = [call("echo", text="a"), ModelServiceError(code="400", message="no"), "again"]
+    agent = FnCallAgent(function_list=[echo], llm=ScriptedChatModel(script))
+    with pytest.raises(ModelServiceError):
+        agent.run_nonstream([Message("user", "go")], session=session)
+    messages = session.messages()
+    assert messages[-1].extra["end"] == "error" and check_history(messages) == []
+    assert agent.chat("go on", session=session) == "again"
+
+
+CRASHING = """
+    import os, sys, time
+    from qwen_agentkit import tool
+    from qwen_agentkit.agents import FnCallAgent
+    from qwen_agentkit.session import SessionStore
+    from qwen_agentkit.testing import ScriptedChatModel, call
+
+    @tool
+    def look(step: int) -> str:
+        "Looks."
+        if step == 2:
+            os._exit(9)
+        return f"seen {step}"
+
+    session = SessionStore(sys.argv[1]).session("s", sys.argv[2])
+    agent = FnCallAgent(function_list=[look], llm=ScriptedChatModel([call("look", step=1), call("look", step=2)]))
+    agent.run_nonstream([{"role": "user", "content": "go"}], session=session)
+"""
+
+
+def test_a_crash_in_the_middle_of_a_run_leaves_a_valid_history(session, address):
+    code = [sys.executable, "-c", textwrap.dedent(CRASHING), address, session.user_id]
+    assert subprocess.run(code, capture_output=True, timeout=60).returncode == 9
+    agent = FnCallAgent(llm=ScriptedChatModel(["I am back."]))
+    assert agent.chat("what happened?", session=session) == "I am back."
+    messages = session.messages()
+    assert check_history(messages) == []
+    assert any(message.content == "seen 1" for message in messages)
+    assert any((message.extra or {}).get("end") == "error" for message in messages)
+
+
+def test_a_second_run_waits_for_the_first(session):
+    go_on = threading.Event()
+
+    class Slow(Agent):
+        def _run(self, messages, **kwargs):
+            yield [Message("assistant", "thinking")]
+            go_on.wait(5)
+            yield [Message("assistant", f"saw {len(messages)}")]
+
+    agent, answers = Slow(), {}
+    first = threading.Thread(target=lambda: answers.update(first=agent.chat("1", session=session)))
+    first.start()
+    while session.info().messages == 0:
+        pass
+    second = threading.Thread(target=lambda: answers.update(second=agent.chat("2", session=session)))
+    second.start()
+    second.join(0.3)
+    assert "second" not in answers
+    go_on.set()
+    first.join(5)
+    second.join(5)
+    assert answers == {"first": "saw 1", "second": "saw 3"}
+
+
+def test_a_wait_can_be_cancelled(session):
+    token = CancelToken()
+    with session.hold():
+        threading.Timer(0.2, token.cancel).start()
+        with pytest.raises(TimeoutError):
+            FnCallAgent(llm=ScriptedChatModel(["x"])).run_nonstream(
+                [Message("user", "q")], session=session, cancel=token
+            )
+
+
+def test_a_message_that_arrives_meanwhile_becomes_a_follow_up(address):
+    with SessionStore(address, on_busy="follow_up") as store:
+        session = store.session("s", f"user-{uuid.uuid4().hex[:8]}")
+        started, sent = threading.Event(), threading.Event()
+
+        @tool
+        def working() -> str:
+            """Works."""
+            started.set()
+            sent.wait(5)
+            return "done"
+
+        model = ScriptedChatModel([call("working"), "ok", "later"])
+        agent, answers = FnCallAgent(function_list=[working], llm=model), []
+        run = threading.Thread(target=lambda: answers.append(agent.chat("go", session=session)))
+        run.start()
+        assert started.wait(5)
+        follower = threading.Thread(
+            target=lambda: answers.append(agent.run_nonstream([Message("user", "in blue")], session=session))
+        )
+        follower.start()
+        while not store._mailboxes[session.key]._waiting:
+            pass
+        sent.set()
+        run.join(5)
+        follower.join(5)
+        assert [] in answers and "ok" in answers
+        assert "in blue" in str([message.content for message in session.messages()])
+        assert session.follow_up("too late") is None
+        assert agent.chat("now", session=session) == "later"
+
+
+def test_a_conversation_in_memory_holds_its_history_and_forgets_it(session):
+    model = ScriptedChatModel(["first", "second", "third"])
+    agent = FnCallAgent(llm=model, system_message="Be kind.")
+    talk = agent.conversation()
+    assert talk.send("one") == "first"
+    assert list(talk.stream("two"))[-1][-1].content == "second"
+    assert [message.content for message in talk.messages] == ["one", "first", "two", "second"]
+    talk.reset()
+    assert talk.send("three") == "third" and len(model.requests[-1].messages) == 2
+    assert model.requests[-1].messages[0].content == "Be kind."
