@@ -167,8 +167,9 @@ def _remembered_vector(embedder: Any, query: str) -> Any:
 
 
 def _query_vector(embedder: Embedder, query: str) -> Any:
+    key: Any = embedder
     try:
-        return _remembered_vector(embedder, query)
+        return _remembered_vector(key, query)
     except TypeError:  # an embedder of the user's own that cannot be a key
         return unit_vectors(embedder, [query], "query")[0]
 

@@ -175,8 +175,12 @@ def best_sentences(question: str, passages: Sequence[Passage], limit: int = 3) -
     ranked, confidence = rank_sentences(question, passages)
     if confidence < ANSWERED_FROM or not ranked:
         return QuotedAnswer([], False, confidence)
-    quotes = [quote for quote in ranked[:limit] if quote.score >= ranked[0].score - _QUOTED_WITHIN]
-    return QuotedAnswer(in_reading_order(quotes, passages), True, confidence)
+    return QuotedAnswer(in_reading_order(within_reach(ranked[:limit]), passages), True, confidence)
+
+
+def within_reach(ranked: Sequence[QuotedSentence]) -> list[QuotedSentence]:
+    """The quotes, the best first, that are not much worse than the best one."""
+    return [quote for quote in ranked if quote.score >= ranked[0].score - _QUOTED_WITHIN]
 
 
 def in_reading_order(quotes: Sequence[QuotedSentence], passages: Sequence[Passage]) -> list[QuotedSentence]:
