@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from qwen_agentkit.memory import Memory
     from qwen_agentkit.tools.workbench import Workbench
 
+# One for all agents: an agent that held a lock could be neither copied nor pickled.
+_MEM_LOCK = threading.Lock()
+
 # A program may assign its own number here, as Qwen-Agent programs do; None leaves it to the settings.
 MAX_LLM_CALL_PER_RUN: int | None = None
 
@@ -128,12 +131,11 @@ class FnCallAgent(Agent):
         self._files = list(files or [])
         self._rag_cfg = dict(kwargs.get("rag_cfg") or {})
         self._mem: Memory | None = None
-        self._mem_lock = threading.Lock()
 
     @property
     def mem(self) -> Memory:
         """The agent's memory of documents, made when it is first wanted."""
-        with self._mem_lock:
+        with _MEM_LOCK:
             if self._mem is None:
                 from qwen_agentkit.memory import Memory
 
@@ -259,6 +261,7 @@ class FnCallAgent(Agent):
             tools.setdefault(READ_TOOL, self.large_results.tool())
         if run is not None:
             run.own("fncall.tools", dict).update(tools)
+            setup.offer_summaries(run, tools)
         return tools
 
     def _tool_calls(self, reply: list[Message], conversation: list[Message]) -> list[ToolCall]:
