@@ -26,7 +26,7 @@ from qwen_agentkit.agents.group.selection import (
     SpeakerSelection,
 )
 from qwen_agentkit.agents.group.state import TeamState
-from qwen_agentkit.agents.group.team import Team, check_bound
+from qwen_agentkit.agents.group.team import Team, budget_left, check_bound
 from qwen_agentkit.agents.group.termination import Stop, Termination
 from qwen_agentkit.agents.group.turns import TurnRun, handoff_target
 from qwen_agentkit.agents.group.views import text_of
@@ -63,6 +63,8 @@ class GroupChat(Team):
         moderator: An agent that judges after each turn whether the task is done.
         introduce: Whether members are told, in the conversation's language, who else is there. None is yes for
             members that a configuration describes and no for agents, which know what they are.
+        show_budget: Whether each member is told what is left of the run's limits for the whole team. It changes from
+            turn to turn, so a service's prompt cache helps less.
         prompts: Texts in place of the defaults in `agents.group.prompts`.
         **kwargs: As for `Agent`: `name`, `description`, and `system_message`, which every member gets.
 
@@ -88,6 +90,7 @@ class GroupChat(Team):
         max_response_tokens: int | Mapping[str, int] | None = None,
         moderator: Agent | None = None,
         introduce: bool | None = None,
+        show_budget: bool = False,
         prompts: Prompts | None = None,
         **kwargs: Any,
     ) -> None:
@@ -122,6 +125,7 @@ class GroupChat(Team):
         self.max_stalled_rounds = max_stalled_rounds
         self._prompts = dict(prompts or {})
         self._introduce = configured if introduce is None else introduce
+        self._show_budget = show_budget
         self.agent_selection_method = "round_table" if round_table else agent_selection_method
         self._selection = self._make_selection(self.agent_selection_method, function_list)
 
@@ -294,14 +298,19 @@ class GroupChat(Team):
         return HandoffBounds(state, self.max_handoffs, self.max_ping_pong)
 
     def _introduction(self, name: str, lang: str) -> str:
-        if not self._introduce:
-            return ""
-        background = prompt(self._prompts, "background", lang).format(background=self.background)
-        return prompt(self._prompts, "member", lang).format(
-            name=name,
-            others=", ".join(other for other in self.agent_names if other != name),
-            background=background if self.background else "",
-        )
+        told = []
+        if self._introduce:
+            background = prompt(self._prompts, "background", lang).format(background=self.background)
+            text = prompt(self._prompts, "member", lang).format(
+                name=name,
+                others=", ".join(other for other in self.agent_names if other != name),
+                background=background if self.background else "",
+            )
+            told.append(text)
+        left = budget_left() if self._show_budget else ""
+        if left:
+            told.append(prompt(self._prompts, "budget", lang).format(left=left))
+        return "\n\n".join(told)
 
     def _after_turn(
         self, turn: TurnRun, state: TeamState, condition: Termination | None, progress: Progress

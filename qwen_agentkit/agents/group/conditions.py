@@ -277,10 +277,18 @@ class ExternalSwitch(Termination):
     def _check(self, news: News) -> Stop | None:
         return Stop("Stopped from outside", CANCELLED) if self._switch.is_set() else None
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> ExternalSwitch:
+    def __copy__(self) -> ExternalSwitch:
         copied = type(self)()
         copied._switch = self._switch
+        copied._fired = self._fired
         return copied
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> ExternalSwitch:
+        return self.__copy__()
+
+    def __reduce__(self) -> tuple[type[ExternalSwitch], tuple[()]]:
+        # Another process has a switch of its own.
+        return type(self), ()
 
 
 JUDGE = {

@@ -18,6 +18,11 @@ PROMPTS: dict[str, dict[str, str]] = {
         "zh": "{background}你是群聊中的{name}。其他成员有：{others}。他们的发言会以“名字: 内容”的形式出现。"
         "请只说你自己的话，开头不要写自己的名字。如果想请某位成员发言，请写@加上对方的名字。",
     },
+    # To a member, with `show_budget`. Fields: left.
+    "budget": {
+        "en": "Left for the whole team: {left}. Spend it with care.",
+        "zh": "整个团队剩余的额度：{left}。请节约使用。",
+    },
     "background": {"en": "What the chat is about: {background}\n\n", "zh": "群聊背景：{background}\n\n"},
     # To the host that chooses who speaks. Fields: roles (a line each), participants (names, with commas).
     "select": {

@@ -316,6 +316,9 @@ class TeamState:
         self.open, self.stop_reason = False, reason
         self.keep()
 
+    def __reduce__(self) -> tuple[Any, tuple[dict[str, Any]]]:
+        return TeamState.from_json, (self.to_json(),)
+
     def __deepcopy__(self, memo: dict[int, Any]) -> TeamState:
         # A state is an identity, like a cancel token: it reaches agents among their arguments, which programs copy.
         return self

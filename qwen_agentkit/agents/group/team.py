@@ -20,6 +20,8 @@ from qwen_agentkit.run_context import current_run
 from qwen_agentkit.schema import SYSTEM, Message
 from qwen_agentkit.utils.generate_cfg import merge_generate_cfgs
 
+_LIMITS = ("model_calls", "tool_calls", "tokens", "seconds", "cost")
+
 
 class Team(Agent, MultiAgentHub):
     """Agents who work on one conversation; itself an agent.
@@ -172,6 +174,13 @@ class Team(Agent, MultiAgentHub):
         state.rules.pop("termination", None)
         state.end(stop.reason)
         return state.response
+
+
+def budget_left() -> str:
+    """What is left of the limits of the run under way, in words; empty without limits."""
+    run = current_run()
+    left = {} if run is None else {name: run.ledger.remaining(name) for name in _LIMITS}
+    return ", ".join(f"{value:.6g} {name.replace('_', ' ')}" for name, value in left.items() if value is not None)
 
 
 def check_bound(name: str, bound: Any) -> None:
