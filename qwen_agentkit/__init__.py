@@ -26,6 +26,7 @@ _WHERE = {
     "RunLimits": ".limits",
     "Usage": ".limits",
     "check_history": ".llm.history",
+    "compact_now": ".llm.compaction",
     "parsed": ".llm.structured",
     "repair_history": ".llm.history",
     "tool": ".tools.function_tool",

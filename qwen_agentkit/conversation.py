@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from qwen_agentkit.llm.compaction import compact_after_turn, compact_now
 from qwen_agentkit.schema import ASSISTANT, USER, Message, messages_from
 from qwen_agentkit.session_run import closed
 
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
 class Conversation:
     """A conversation with an agent, in memory; the agent itself stays as it is.
 
-    Made by `agent.conversation()`. For one that outlives the process use a session.
+    Made by `agent.conversation()`. For one that outlives the process use a session. With a model whose `compaction`
+    is set to `when="after_turn"` the history kept here is made shorter after each turn.
 
     Attributes:
         messages: The history so far.
@@ -45,7 +47,7 @@ class Conversation:
             end = "error"
             raise
         finally:
-            self.messages = [*self.messages, *new, *closed(response, end)]
+            self.messages = compact_after_turn(self._agent.llm, [*self.messages, *new, *closed(response, end)])
 
     def send(self, text: str | Message | dict, **kwargs: Any) -> str:
         """Says something and returns the answer's text."""
@@ -53,6 +55,13 @@ class Conversation:
         for part in self.stream(text, **kwargs):
             response = part
         return answer_text(response)
+
+    def compact(self) -> None:
+        """Makes the history shorter now, by the compaction of the agent's model, or pruning and a summary.
+
+        What a summary cannot be made of stays as it is.
+        """
+        self.messages = compact_now(self.messages, self._agent.llm)
 
     def reset(self) -> None:
         """Forgets what was said. The agent's system message is the agent's own and stays."""

@@ -10,6 +10,7 @@ from qwen_agentkit.agents.handoff import HandoffTool
 from qwen_agentkit.agents.loop.light_schemas import MODES
 from qwen_agentkit.agents.loop.repeats import RepeatGuard
 from qwen_agentkit.agents.loop.tool_search import ToolSearch
+from qwen_agentkit.run_context import RunContext
 from qwen_agentkit.schema import Message
 from qwen_agentkit.system_message import appended
 from qwen_agentkit.tools.base import BaseTool
@@ -95,6 +96,20 @@ def large_results(setting: LargeResults | bool | None) -> LargeResults | None:
 def with_honesty_rule(messages: list[Message], lang: str) -> list[Message]:
     """The conversation whose system message ends with the rule to invent nothing."""
     return appended(messages, HONESTY_RULE["zh" if lang == "zh" else "en"])
+
+
+def offer_summaries(run: RunContext, tools: Mapping[str, BaseTool]) -> None:
+    """Lets compaction ask the tools of this run tree for the conclusion of an old result."""
+    from qwen_agentkit.llm.compaction import SUMMARIZE_RESULT
+
+    known: dict[str, BaseTool] = run.state.setdefault("fncall.tools", {})
+    known.update(tools)
+
+    def summarize(name: str, content: Any) -> str | None:
+        tool = known.get(name)
+        return tool.summarize(content) if tool is not None else None
+
+    run.state.setdefault(SUMMARIZE_RESULT, summarize)
 
 
 def taken(kwargs: dict[str, Any], name: str, kind: type) -> Any:
