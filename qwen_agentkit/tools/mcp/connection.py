@@ -149,7 +149,7 @@ class ServerConnection:
             live = await self._connected()
             try:
                 async with asyncio.timeout(seconds):
-                    return await request(live.session)
+                    return await live.answer(request)
             except TimeoutError as error:
                 raise ToolServiceError(
                     error, "timeout", f"The MCP server {self.config.name!r} did not answer within {seconds:g} seconds"
@@ -227,10 +227,33 @@ class _Live:
         self.config = config
         self.session: Any = None
         self.has_ended = False
+        self.is_refused = False
+        self._refused = asyncio.Event()
         self._on_tools_changed = on_tools_changed
         self.loop = asyncio.get_running_loop()
         self._stop = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
+
+    async def answer(self, request: Callable[[Any], Awaitable[Any]]) -> Any:
+        """The answer to a request, or an error as soon as the server takes no more connections.
+
+        Raises:
+            ConnectionError: It takes none.
+            Exception: As the session raises it.
+        """
+        asked = asyncio.ensure_future(request(self.session))
+        refused = asyncio.ensure_future(self._refused.wait())
+        try:
+            await asyncio.wait([asked, refused], return_when=asyncio.FIRST_COMPLETED)
+            if asked.done():
+                return asked.result()
+            raise ConnectionError("its address takes no connections")
+        finally:
+            refused.cancel()
+            if not asked.done():
+                asked.cancel()
+                # The session tells the server of it before it lets go.
+                await asyncio.wait([asked], timeout=_CLOSE_SECONDS)
 
     async def start(self) -> None:
         """Connects.
@@ -263,11 +286,16 @@ class _Live:
         def on_end() -> None:
             self.has_ended = True
 
+        def on_refused() -> None:
+            self.is_refused = True
+            self._refused.set()
+
         try:
-            async with open_session(self.config, on_message, on_end) as session:
+            async with open_session(self.config, on_message, on_end, on_refused) as session:
                 self.session = session
                 # An attempt over another transport may have ended before this one.
-                self.has_ended = False
+                self.has_ended = self.is_refused = False
+                self._refused.clear()
                 ready.set_result(None)
                 await self._stop.wait()
         except ToolServiceError as error:
@@ -335,7 +363,11 @@ def _kind_of(error: BaseException, live: _Live) -> str:
         error = error.exceptions[0]
     name = type(error).__name__
     words = str(error).lower()
-    if name in ("ClosedResourceError", "ConnectError", "ConnectTimeout") or "session terminated" in words:
+    if (
+        live.is_refused
+        or name in ("ClosedResourceError", "ConnectError", "ConnectTimeout")
+        or "session terminated" in words
+    ):
         return "unsent"
     if "session not found" in words or "unknown session" in words:
         return "unsent"

@@ -21,7 +21,10 @@ _ERROR_CHARS = 400
 
 @asynccontextmanager
 async def open_session(
-    config: ServerConfig, on_message: Callable[[str], None], on_end: Callable[[], None]
+    config: ServerConfig,
+    on_message: Callable[[str], None],
+    on_end: Callable[[], None],
+    on_refused: Callable[[], None],
 ) -> AsyncIterator[Any]:
     """Connects and shakes hands. To be entered and left in one task.
 
@@ -29,6 +32,7 @@ async def open_session(
         config: The server.
         on_message: Called with the method of each notification of the server.
         on_end: Called when the server has gone and nothing can come any more.
+        on_refused: Called when the server's address takes no connections; what was to be sent was not.
 
     Yields:
         The package's `ClientSession`.
@@ -43,7 +47,7 @@ async def open_session(
         with tempfile.TemporaryFile("w+", errors="replace") as log:
             try:
                 async with AsyncExitStack() as stack:
-                    session = await _connected(config, kind, stack, log, on_message, on_end)
+                    session = await _connected(config, kind, stack, log, on_message, on_end, on_refused)
                     is_connected = True
                     yield session
                     return
@@ -68,9 +72,10 @@ async def _connected(
     log: IO[str],
     on_message: Callable[[str], None],
     on_end: Callable[[], None],
+    on_refused: Callable[[], None],
 ) -> Any:
     mcp = need("mcp", extra="mcp")
-    streams = await stack.enter_async_context(_transport(config, kind, log))
+    streams = await stack.enter_async_context(_transport(config, kind, log, on_refused))
     read, write = streams[0], streams[1]
     watched = await stack.enter_async_context(_watched(read, on_end))
 
@@ -113,7 +118,7 @@ async def _watched(read: Any, on_end: Callable[[], None]) -> AsyncIterator[Any]:
             group.cancel_scope.cancel()
 
 
-def _transport(config: ServerConfig, kind: str, log: IO[str]) -> Any:
+def _transport(config: ServerConfig, kind: str, log: IO[str], on_refused: Callable[[], None]) -> Any:
     if kind == STDIO:
         mcp = need("mcp", extra="mcp")
         parameters = mcp.StdioServerParameters(
@@ -122,6 +127,10 @@ def _transport(config: ServerConfig, kind: str, log: IO[str]) -> Any:
         # Not to the program's own stderr: a notebook's has no file, and a command line's is for its user.
         return mcp.stdio_client(parameters, errlog=log)
     url = config.url or ""
+
+    def http_client(headers: Any = None, timeout: Any = None, auth: Any = None) -> Any:
+        return _http_client(config, url, headers, timeout, auth, on_refused)
+
     if kind == SSE:
         sse = importlib.import_module("mcp.client.sse")
         return sse.sse_client(
@@ -129,47 +138,55 @@ def _transport(config: ServerConfig, kind: str, log: IO[str]) -> Any:
             headers=dict(config.headers),
             timeout=config.connect_timeout,
             sse_read_timeout=config.sse_read_timeout,
-            httpx_client_factory=lambda headers=None, timeout=None, auth=None: _http_client(
-                url, headers, timeout, auth, config
-            ),
+            httpx_client_factory=http_client,
         )
-    return _streamable_http(config, url)
+    return _streamable_http(config, url, http_client)
 
 
-def _streamable_http(config: ServerConfig, url: str) -> Any:
+def _streamable_http(config: ServerConfig, url: str, http_client: Callable[..., Any]) -> Any:
     module = importlib.import_module("mcp.client.streamable_http")
     client = getattr(module, "streamable_http_client", None)
     if client is not None and "http_client" in inspect.signature(client).parameters:
-        return _with_own_client(config, url, client)
+        return _with_own_client(config, url, client, http_client)
     old = module.streamablehttp_client
     return old(
         url,
         headers=dict(config.headers),
         timeout=config.connect_timeout,
         sse_read_timeout=config.sse_read_timeout,
-        httpx_client_factory=lambda headers=None, timeout=None, auth=None: _http_client(
-            url, headers, timeout, auth, config
-        ),
+        httpx_client_factory=http_client,
     )
 
 
 @asynccontextmanager
-async def _with_own_client(config: ServerConfig, url: str, transport: Callable[..., Any]) -> AsyncIterator[Any]:
+async def _with_own_client(
+    config: ServerConfig, url: str, transport: Callable[..., Any], http_client: Callable[..., Any]
+) -> AsyncIterator[Any]:
     async with (
-        _http_client(url, dict(config.headers), None, None, config) as client,
+        http_client(dict(config.headers)) as client,
         transport(url, http_client=client) as streams,
     ):
         yield streams
 
 
-def _http_client(url: str, headers: Any, timeout: Any, auth: Any, config: ServerConfig) -> Any:
+def _http_client(
+    config: ServerConfig, url: str, headers: Any, timeout: Any, auth: Any, on_refused: Callable[[], None]
+) -> Any:
     """The HTTP client that the installed version of `mcp` works with. Proxies are not used for this machine."""
     httpx = _httpx()
+
+    class Client(httpx.AsyncClient):  # type: ignore[misc, name-defined]
+        # 1.x only logs a request that found no server, and its caller waits for the answer for ever.
+        async def send(self, *args: Any, **kwargs: Any) -> Any:
+            try:
+                return await super().send(*args, **kwargs)
+            except httpx.ConnectError:
+                on_refused()
+                raise
+
     if timeout is None:
         timeout = httpx.Timeout(config.connect_timeout, read=config.sse_read_timeout)
-    return httpx.AsyncClient(
-        headers=headers, timeout=timeout, auth=auth, follow_redirects=False, trust_env=not _is_loopback(url)
-    )
+    return Client(headers=headers, timeout=timeout, auth=auth, follow_redirects=False, trust_env=not _is_loopback(url))
 
 
 def _httpx() -> Any:
