@@ -118,8 +118,8 @@ class Graph(Team):
         for name in ready:
             del waiting[name]
         memory["ready"], memory["finished"] = ready, {}
-        if ready:
-            self._tell(", ".join(ready), ready, "ready")
+        for name in ready:
+            self._tell(name, ready, "ready" if len(ready) == 1 else "ready, together with others")
         return ready
 
     def _waits(self, name: str, waiting: Mapping[str, Sequence[str]]) -> bool:
@@ -186,7 +186,7 @@ class Graph(Team):
                 branch.error.add_note(f"It was the turn of {name!r} in a team.")
                 raise branch.error
         for name in names:
-            state.begin_turn(name, "ready, together with others")
+            state.begin_turn(name, "ready, together with others", keep=False)
             state.end_turn(before[name] if name in before else branches[name].said, together=name != names[0])
 
     @staticmethod

@@ -182,6 +182,18 @@ def test_with_a_new_message_a_broken_off_turn_stays_as_far_as_it_came():
     assert [m.content for m in state.messages] == ["Go", "half", "More", "half and half"]
 
 
+def test_what_is_left_of_a_broken_off_turn_has_its_calls_answered():
+    model = ScriptedChatModel([call("look"), "More."])
+    chat, state = GroupChat([FnCallAgent([Look()], model, name="A")], "round_robin", max_round=1), TeamState()
+    run = chat.run(ASK, state=state)
+    while next(run)[-1].function_call is None:
+        pass
+    run.close()
+    chat.run_nonstream(MORE, state=state)
+    assert [m.role for m in state.messages] == ["user", "assistant", "function", "user", "assistant"]
+    assert check_history(state.messages) == []
+
+
 def test_a_member_goes_on_in_the_middle_of_its_turn_in_another_process(tmp_path):
     path, look = tmp_path / "talk.json", Look()
     script = [call("look"), call("look"), "Seen twice.", "B too."]

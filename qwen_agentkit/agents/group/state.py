@@ -272,7 +272,9 @@ class TeamState:
     def begin(self, messages: Sequence[Message], owners: Sequence[str | None], lang: str) -> None:
         """Starts a run: the messages from outside join the conversation, after what was left of a broken-off turn."""
         if self.speaking is not None and self.partial:
-            self.end_turn(self.partial)
+            from qwen_agentkit.llm.history import repair_history
+
+            self.end_turn(repair_history(self.partial))
         self.messages.extend(messages)
         self.owners.extend(owners)
         self.run_start = len(self.messages)
@@ -285,11 +287,18 @@ class TeamState:
         """Notes what the rules remember before a speaker is chosen, for `fork`."""
         self.before = {**copy.deepcopy(self.rules), "queue": list(self.queue)}
 
-    def begin_turn(self, speaker: str, reason: str) -> None:
-        """A member is about to speak, or to go on where the turn was broken off."""
+    def begin_turn(self, speaker: str, reason: str, keep: bool = True) -> None:
+        """A member is about to speak, or to go on where the turn was broken off.
+
+        Args:
+            speaker: The member.
+            reason: Why they were chosen.
+            keep: Whether the choice is saved now, so that it need not be made again.
+        """
         if self.speaking is None:
             self.speaking, self.speaking_reason, self.turn = speaker, reason, None
-            self.keep()
+            if keep:
+                self.keep()
 
     def end_turn(self, said: Sequence[Message], together: bool = False) -> None:
         """The speaking member has finished; `said` is the whole turn. `together`: it spoke beside the one before."""
