@@ -26,7 +26,7 @@ from qwen_agentkit.errors import DocParserError, ToolArgumentsError, ToolService
 from qwen_agentkit.log import logger
 from qwen_agentkit.run_context import current_run
 from qwen_agentkit.tools.arguments import read_arguments
-from qwen_agentkit.tools.registry import TOOL_REGISTRY
+from qwen_agentkit.tools.registry import TOOL_REGISTRY, YIELDING
 from qwen_agentkit.utils.json_schema import check, parameters_problem, parameters_schema
 
 __all__ = [
@@ -60,10 +60,15 @@ def register_tool(name: str, allow_overwrite: bool = False) -> Callable[[_ToolCl
     def register(tool_class: _ToolClass) -> _ToolClass:
         holder = TOOL_REGISTRY.origin(name)
         if holder is not None and not allow_overwrite and not _is_same_class(holder, tool_class):
-            raise ValueError(
-                f"A tool named {name!r} is registered already ({'.'.join(holder)}). "
-                "Use another name, or allow_overwrite=True to replace it."
-            )
+            if name in YIELDING and _is_built_in(tool_class.__module__):
+                # The program's own tool was there first; the built-in class is still to be had by import.
+                tool_class.name = name  # type: ignore[attr-defined]
+                return tool_class
+            if name not in YIELDING or not _is_built_in(holder[0]):
+                raise ValueError(
+                    f"A tool named {name!r} is registered already ({'.'.join(holder)}). "
+                    "Use another name, or allow_overwrite=True to replace it."
+                )
         own_name = tool_class.__dict__.get("name")
         if own_name and own_name != name:
             raise ValueError(f"{tool_class.__name__}.name is {own_name!r}, but it is registered as {name!r}")
@@ -72,6 +77,10 @@ def register_tool(name: str, allow_overwrite: bool = False) -> Callable[[_ToolCl
         return tool_class
 
     return register
+
+
+def _is_built_in(module: str) -> bool:
+    return module.startswith("qwen_agentkit.tools.")
 
 
 def _is_same_class(holder: tuple[str, str], tool_class: type) -> bool:

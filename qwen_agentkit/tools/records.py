@@ -67,7 +67,7 @@ class Record:
     model_dump = to_dict
 
 
-def record_of_chunks(url: str, title: str, chunks: Sequence[DocumentChunk] | Sequence[Hit]) -> Record:
+def record_of_chunks(url: str, title: str, chunks: Sequence[DocumentChunk | Hit]) -> Record:
     """The record of a document's chunks."""
     raw = []
     for number, chunk in enumerate(chunks):

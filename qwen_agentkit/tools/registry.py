@@ -6,6 +6,10 @@ from qwen_agentkit.utils.lazy import LazyRegistry
 
 _HERE = "qwen_agentkit.tools"
 
+# Built-in names that Qwen-Agent has not: a program written for it may have a tool of its own under one of them, and
+# its own is then the one that counts.
+YIELDING = frozenset({"calculator", "list_files", "python_executor", "read_file", "write_file"})
+
 TOOL_REGISTRY = LazyRegistry(
     {
         "amap_weather": f"{_HERE}.amap_weather:AmapWeather",

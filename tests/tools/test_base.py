@@ -61,6 +61,19 @@ def test_a_built_in_name_cannot_be_taken_by_accident():
         register_tool("storage")(make(name=""))
 
 
+def test_a_program_may_have_its_own_tool_under_a_name_that_qwen_agent_has_not():
+    own = make(name="")
+    register_tool("calculator")(own)
+    assert TOOL_REGISTRY["calculator"] is own
+    import qwen_agentkit.tools.calculator as module
+
+    assert module.Calculator.name == "calculator"
+    assert register_tool("calculator")(module.Calculator) is module.Calculator
+    assert TOOL_REGISTRY["calculator"] is own
+    with pytest.raises(ValueError, match="registered already"):
+        register_tool("calculator")(make(name="", __qualname__="Another"))
+
+
 def test_a_class_that_says_another_name_is_refused_but_a_subclass_may_have_its_own():
     with pytest.raises(ValueError, match="'other'"):
         register_tool("probe_y")(make(name="other"))

@@ -32,7 +32,9 @@ class _ServerTool(BaseTool):
     def __init__(self, connection: ServerConnection, name: str) -> None:
         self._connection = connection
         self.name = function_name(connection.config.name, name)
-        self.timeout = connection.config.timeout
+        config = connection.config
+        # The loop's bound lies beyond the call's own, so that a server may be connected anew within it.
+        self.timeout = None if config.timeout is None else config.timeout + config.connect_timeout + _MARGIN
         super().__init__()
 
     @property
@@ -41,7 +43,8 @@ class _ServerTool(BaseTool):
         return self._connection.config.name
 
     def _seconds(self) -> float:
-        return self.timeout if self.timeout is not None else settings.DEFAULT_TOOL_TIMEOUT
+        own = self._connection.config.timeout
+        return own if own is not None else settings.DEFAULT_TOOL_TIMEOUT
 
     def _wait(self, work: Callable[[], Awaitable[Any]]) -> Any:
         """The result of `work()` on the background loop.
