@@ -163,6 +163,18 @@ def test_comments_name_their_cell(tmp_path):
     assert note.text.startswith("Comment at B2:") and "check this" in note.text
 
 
+def test_percentages_are_written_as_they_are_shown(tmp_path):
+    book = openpyxl.Workbook()
+    for row in [["name", "share", "plain"], ["a", 0.256, 0.256], ["b", "=1/4", 1.5], ["c", 0.07, None]]:
+        book.active.append(row)
+    for row, form in ((2, "0%"), (3, "0.00%"), (4, '0.0" %"')):
+        book.active.cell(row, 2).number_format = form
+    book.save(tmp_path / "a.xlsx")
+    assert read_document(tmp_path / "a.xlsx").blocks[1].text == (
+        "| name | share | plain |\n| --- | --- | --- |\n| a | 25.6% | 0.256 |\n| b |  | 1.5 |\n| c | 0.07 |  |"
+    )
+
+
 def test_a_missing_sheet_costs_itself_and_a_warning(tmp_path):
     path = write_zip(
         tmp_path / "a.xlsx",

@@ -93,6 +93,16 @@ def serial_text(value: float, form: str, is_1904: bool = False) -> str:
     return moment_text(moment)
 
 
+def is_percent(form: str) -> bool:
+    """True for a number format that shows percentages."""
+    return "%" in _NOT_DATE_PARTS.sub("", form)
+
+
+def percent_text(value: float) -> str:
+    """A share as the percentage that the sheet shows, with all its digits: 0.256 is 25.6%."""
+    return f"{number_text(float(f'{value * 100:.13g}'))}%"
+
+
 def column_name(number: int) -> str:
     """Letters of a column: 0 is A, 26 is AA."""
     letters = ""

@@ -21,7 +21,7 @@ from qwen_agentkit.rag.parsers.ooxml import OLE_MAGIC, core_title, is_encrypted_
 from qwen_agentkit.rag.parsers.rows import RowWriter
 from qwen_agentkit.rag.parsers.xls import UnreadByXlrd, parse_xls
 from qwen_agentkit.rag.parsers.xlsb import check_xlsb
-from qwen_agentkit.rag.parsers.xlsx_stream import Extent, SheetPart, StreamedBook, add_comments, scan
+from qwen_agentkit.rag.parsers.xlsx_stream import MOST_CHANGED, Extent, SheetPart, StreamedBook, add_comments, scan
 
 
 def parse(path: Path, builder: DocumentBuilder, options: ReadOptions) -> None:
@@ -72,7 +72,7 @@ def _parse_xlsx(path: Path, package: GuardedZip, builder: DocumentBuilder) -> No
             builder.warn(f"sheet {sheet.name!r} is missing from the file")
             continue
         try:
-            extent = scan(package, sheet.part)
+            extent = scan(package, sheet.part, book.percent_styles)
             if extent.values or relationships(package, sheet.part):
                 builder.add(HEADING, sheet.name, level=1, sheet=sheet.name)
             if extent.is_sparse or not fast.add(sheet, extent, builder):
@@ -106,7 +106,7 @@ class _Calamine:
         """Writes a sheet; False when nothing was written and the sheet must be streamed."""
         if self._workbook is None and not self._failed:
             self._open()
-        if self._failed:
+        if self._failed or len(extent.changed) > MOST_CHANGED:
             return False
         try:
             with _calamine_faults():
@@ -115,7 +115,7 @@ class _Calamine:
                 found = sum(len(row) - row.count("") for row in one.iter_rows())
         except DamagedFile:
             return False
-        if found + len(extent.changed) < extent.values:
+        if found + extent.errors < extent.values:
             return False
         _write(_put_back(_rows(one), extent), RowWriter(builder, sheet.name, merged=_merged(one)))
         return True

@@ -15,7 +15,7 @@ from typing import Any
 from qwen_agentkit.errors import DamagedFile, PasswordRequired
 from qwen_agentkit.rag.builder import DocumentBuilder
 from qwen_agentkit.rag.document import HEADING, NOTE
-from qwen_agentkit.rag.parsers.cells import column_name, date_form, number_text, serial_text
+from qwen_agentkit.rag.parsers.cells import column_name, date_form, is_percent, number_text, percent_text, serial_text
 from qwen_agentkit.rag.parsers.rows import RowWriter
 
 # What xlrd raises in the depths of a broken file.
@@ -109,6 +109,7 @@ def _add_rows(book: Any, sheet: Any, builder: DocumentBuilder) -> None:
     import xlrd
 
     form_of = _forms(book)
+    percents = _percents(book)
     errors: dict[int, str] = xlrd.error_text_from_code
     merged = [(top, left, bottom - 1, right - 1) for top, bottom, left, right in sheet.merged_cells]
     writer = RowWriter(builder, sheet.name, merged=merged)
@@ -120,12 +121,10 @@ def _add_rows(book: Any, sheet: Any, builder: DocumentBuilder) -> None:
                 if kind == _TEXT:
                     cells.append(value)
                 elif kind == _NUMBER:
-                    cells.append(number_text(value))
+                    shown = percents and _format_of(sheet, number, column) in percents
+                    cells.append(percent_text(value) if shown else number_text(value))
                 elif kind == _DATE:
-                    try:
-                        form = form_of(sheet.cell_xf_index(number, column))
-                    except (LookupError, TypeError):  # a cell without a format of its own
-                        form = "yyyy"
+                    form = form_of(_format_of(sheet, number, column))
                     cells.append(serial_text(value, form, bool(book.datemode)))
                 elif kind == _BOOLEAN:
                     cells.append("TRUE" if value else "FALSE")
@@ -138,13 +137,33 @@ def _add_rows(book: Any, sheet: Any, builder: DocumentBuilder) -> None:
         writer.flush()
 
 
-def _forms(book: Any) -> Callable[[int], str]:
-    """The date format of a cell by the number of its format record."""
-    known: dict[int, str] = {}
+def _format_of(sheet: Any, row: int, column: int) -> int | None:
+    """Number of the record that says how a cell looks; None for a cell without one."""
+    try:
+        return sheet.cell_xf_index(row, column)
+    except (LookupError, TypeError):
+        return None
 
-    def form_of(index: int) -> str:
+
+def _shown(book: Any, index: int | None) -> str:
+    """The number format of a record; '' when there is none."""
+    try:
+        return book.format_map[book.xf_list[index].format_key].format_str
+    except (LookupError, TypeError):
+        return ""
+
+
+def _percents(book: Any) -> frozenset[int]:
+    return frozenset(index for index in range(len(book.xf_list)) if is_percent(_shown(book, index)))
+
+
+def _forms(book: Any) -> Callable[[int | None], str]:
+    """The date format of a cell by the number of its format record."""
+    known: dict[int | None, str] = {}
+
+    def form_of(index: int | None) -> str:
         if index not in known:
-            known[index] = date_form(book.format_map[book.xf_list[index].format_key].format_str) or "yyyy"
+            known[index] = date_form(_shown(book, index)) or "yyyy"
         return known[index]
 
     return form_of
