@@ -143,6 +143,7 @@ class _Sentence:
     before: set[str]
     after: set[str]
     above: set[str]
+    introduces: bool
     features: list[float] = field(default_factory=list)
     score: float = 0.0
 
@@ -296,19 +297,21 @@ def _sentences(passages: Sequence[Passage]) -> list[_Sentence]:
     window = 0
     for number, passage in enumerate(passages):
         above = set(segment(f"{passage.title or ''}\n{passage.section or ''}"))
+        headings = {part.strip() for part in (passage.title or "", *(passage.section or "").split(" > "))}
         own: list[_Sentence] = []
         room = _window_room(passage.text)
         filled = 0.0
         for start, end in split_sentences(passage.text):
             text = passage.text[start:end]
             terms = segment(text)
-            if is_heading(text):
+            introduces = is_heading(text) or text in headings
+            if introduces:
                 above = above | set(terms)
             if filled >= room:
                 window += 1
                 filled = 0.0
             filled += _width(text)
-            own.append(_Sentence(number, window, start, end, text, terms, set(), set(), above))
+            own.append(_Sentence(number, window, start, end, text, terms, set(), set(), above, introduces))
         window += 1
         for place, sentence in enumerate(own):
             sentence.before = set(own[place - 1].terms) if place else set()
@@ -404,7 +407,7 @@ def _describe(
     for sentence in sentences:
         terms = held.keys() & set(sentence.terms)
         cover = sum(held[term] for term in terms) / total
-        if cover < _LEAST_COVER or (is_heading(sentence.text) and len(sentences) > 1):
+        if cover < _LEAST_COVER or (sentence.introduces and len(sentences) > 1):
             continue
         rest = {term: weight for term, weight in held.items() if term not in terms}
         sentence.features = [

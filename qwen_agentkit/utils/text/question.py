@@ -11,6 +11,7 @@ from itertools import pairwise
 from qwen_agentkit.utils.text.folding import fold, has_han
 from qwen_agentkit.utils.text.segment import query_weights, segment
 from qwen_agentkit.utils.text.stopwords import LIGHT_WORDS, SMALL_TALK
+from qwen_agentkit.utils.text.words_zh import cut_words
 
 _NUMBER_WORD = (
     "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|hundred|hundreds|dozen"
@@ -119,6 +120,26 @@ def read_question(text: str) -> Question:
         names=_names(folded, terms),
         pairs=list(pairwise(ordered)),
     )
+
+
+# A character alone says less than a pair, and a pair that is the end of one word and the beginning of the next is
+# chance: another wording of the same question would not have it.
+_SINGLE = 0.6
+_STRADDLING = 0.3
+
+
+def _chinese_weight(term: str, straddling: Collection[str]) -> float:
+    if term in straddling:
+        return _STRADDLING
+    return _SINGLE if len(term) == 1 and not term.isascii() else 1.0
+
+
+def _straddling_pairs(folded: str) -> set[str]:
+    """Pairs of characters over the border of two words, as jieba sees them, that are in no word themselves."""
+    words = cut_words(folded)
+    across = {one[-1] + other[0] for one, other in pairwise(words)}
+    within = {word[place : place + 2] for word in words for place in range(len(word) - 1)}
+    return across - within
 
 
 def _names(folded: str, terms: Collection[str]) -> list[str]:

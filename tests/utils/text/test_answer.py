@@ -109,3 +109,11 @@ def test_misspelt_words_are_mapped_to_the_nearest_one():
     assert nearest_terms(["garante", "motor"], {"guarante", "motor", "garage"}) == {"garante": "guarante"}
     assert nearest_terms(["cat"], {"car"}) == {}
     assert edit_distance("abcd", "abdc", 1) == 1 and edit_distance("abcd", "wxyz", 2) == 3
+
+
+def test_a_heading_is_no_quote_but_what_stands_under_it_is():
+    passage = Passage(
+        1, "a", "The app\n\nIt shows range and rides.\n\nCharging\n\nUse the charger.", section="Riding > The app"
+    )
+    found = best_sentences("Is there an app?", [passage, Passage(2, "b", CHINESE)])
+    assert "The app" not in [quote.text for quote in found.sentences]
