@@ -19,7 +19,7 @@ from qwen_agentkit.run_context import current_run
 from qwen_agentkit.schema import ASSISTANT, SYSTEM, USER, Message
 
 # What an orchestrator does next; kept in the state.
-_PLAN, _LEDGER, _SPEAK, _ANSWER = "plan", "ledger", "speak", "answer"
+_PLAN, _LEDGER, _SPEAK, _ANSWER, _DONE = "plan", "ledger", "speak", "answer", "done"
 
 
 class Orchestrator(Team):
@@ -100,10 +100,12 @@ class Orchestrator(Team):
                         return
                     decisions = None
                     stop = self._after(kept, condition)
-                else:
+                elif memory["next"] == _ANSWER:
                     yield from self._answer(kept)
+                else:
                     stop = Stop(memory["why"], memory["end"])
-                kept.keep()
+                if stop is None:
+                    kept.keep()
             yield self._end(kept, stop)
 
     # ---- what is remembered -------------------------------------------------------------------------------
@@ -225,7 +227,7 @@ class Orchestrator(Team):
         for message in reply:
             state.messages.append(message.model_copy(update={"name": message.name or self.name}))
             state.owners.append(None)
-        memory["next"] = _PLAN
+        memory["next"] = _DONE
 
     # ---- a member's step ----------------------------------------------------------------------------------
 

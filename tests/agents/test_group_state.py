@@ -9,12 +9,15 @@ from hypothesis import strategies as st
 
 from qwen_agentkit.agent import Agent, BasicAgent
 from qwen_agentkit.agents.fncall_agent import FnCallAgent
+from qwen_agentkit.agents.graph import Graph
 from qwen_agentkit.agents.group.conditions import MaxMessages, TextMention
+from qwen_agentkit.agents.group.edges import Edge
 from qwen_agentkit.agents.group.model_selection import ByModel
 from qwen_agentkit.agents.group.selection import ByHandoff, RandomSpeaker, RoundRobin
 from qwen_agentkit.agents.group.state import TeamRunning, TeamState
 from qwen_agentkit.agents.group.views import owners_of, view_for
 from qwen_agentkit.agents.group_chat import GroupChat
+from qwen_agentkit.agents.orchestrator import Orchestrator
 from qwen_agentkit.agents.user_agent import PENDING_USER_INPUT, UserAgent
 from qwen_agentkit.cancel import CancelToken
 from qwen_agentkit.errors import ModelServiceError
@@ -389,6 +392,61 @@ def test_a_run_broken_off_anywhere_and_loaded_equals_the_uninterrupted_one(tmp_p
     assert plain(response) == plain(expected)
     assert [turn.speaker for turn in state.turns] == [turn.speaker for turn in whole.turns]
     assert state.stop_reason == whole.stop_reason
+
+
+class Recording(TeamState):
+    """Keeps each form in which the state would have been saved."""
+
+    def keep(self):
+        self.__dict__.setdefault("saved", []).append(json.loads(json.dumps(self.to_json())))
+
+
+def graph_team():
+    members = [FnCallAgent([Glance()], thinker(f"graph/{name}"), name=name, repeats=False) for name in "ABCD"]
+    return Graph(
+        members, [("A", "B"), ("A", "C"), ("B", "D"), ("C", "D"), Edge("D", "A", "Words")], start="A", max_steps=9
+    )
+
+
+def orchestrated_team():
+    def lead(request):
+        asked = request.messages[-1].content
+        if "five questions" not in asked:
+            return f"{len(asked)} characters were asked"
+        spoken = asked.count("orchestrator: @")
+        return json.dumps(
+            {
+                "is_request_satisfied": spoken >= 3,
+                "is_in_loop": False,
+                "is_progress_being_made": spoken != 1,
+                "next_speaker": "AB"[spoken % 2],
+                "instruction_or_question": f"step {spoken}",
+            }
+        )
+
+    members = [FnCallAgent([Glance()], thinker(f"lead/{name}"), name=name, repeats=False) for name in "AB"]
+    return Orchestrator(members, ScriptedChatModel([lead], repeat=True), max_stalls=2)
+
+
+def check_every_save(build):
+    state = Recording()
+    expected = build().run_nonstream(ASK, state=state)
+    for saved in state.saved:
+        loaded = TeamState.from_json(saved)
+        response = build().run_nonstream([], state=loaded) if loaded.open else loaded.response
+        assert plain(response) == plain(expected)
+        assert loaded.stop_reason == state.stop_reason
+
+
+@settings(SLOW, max_examples=10)
+@given(teams())
+def test_a_process_that_dies_after_any_save_goes_on_to_the_same_end(build):
+    check_every_save(build)
+
+
+@pytest.mark.parametrize("build", [graph_team, orchestrated_team])
+def test_graphs_and_orchestrators_go_on_from_any_save(build):
+    check_every_save(build)
 
 
 @SLOW
