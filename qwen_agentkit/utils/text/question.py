@@ -100,10 +100,9 @@ def read_question(text: str) -> Question:
     """Takes a question apart."""
     folded = fold(text).strip()
     terms = query_weights(text)
-    if has_han(folded):  # a character alone says less than a pair
-        terms = {
-            term: weight * (0.6 if len(term) == 1 and not term.isascii() else 1.0) for term, weight in terms.items()
-        }
+    if has_han(folded):
+        straddling = _straddling_pairs(folded)
+        terms = {term: weight * _chinese_weight(term, straddling) for term, weight in terms.items()}
     asking = next(((kind, match) for kind, pattern in _KINDS if (match := pattern.search(folded))), None)
     kind = asking[0] if asking else None
     light = _light_terms() if asking is None else _light_terms() | set(segment(asking[1].group()))
