@@ -5,14 +5,14 @@ A round is one turn of one speaker, here and wherever rounds are counted.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from qwen_agentkit.agent import Agent
 from qwen_agentkit.agents.group.handoffs import HandoffBounds, filtered, with_open_handoffs
 from qwen_agentkit.agents.group.model_selection import ByModel
 from qwen_agentkit.agents.group.names import mentions_in, same_name
-from qwen_agentkit.agents.group.progress import Progress
+from qwen_agentkit.agents.group.progress import Progress, is_refusal
 from qwen_agentkit.agents.group.prompts import Prompts, check_prompts, prompt
 from qwen_agentkit.agents.group.roles import members_from
 from qwen_agentkit.agents.group.selection import (
@@ -32,7 +32,9 @@ from qwen_agentkit.agents.group.turns import TurnRun, handoff_target
 from qwen_agentkit.agents.group.views import text_of
 from qwen_agentkit.agents.group_chat_auto_router import GroupChatAutoRouter
 from qwen_agentkit.agents.user_agent import is_pending
-from qwen_agentkit.schema import Message
+from qwen_agentkit.events import HandoffMade
+from qwen_agentkit.run_context import current_run
+from qwen_agentkit.schema import ASSISTANT, Message
 
 METHODS = ("auto", "round_robin", "random", "manual", "handoff")
 DEFAULT_ROUNDS = 3
@@ -58,7 +60,8 @@ class GroupChat(Team):
             bound.
         max_ping_pong: Handoffs of one run between the same two members, both ways together; None is no bound.
         max_stalled_rounds: Turns in a row that bring nothing (empty, refusing, handed on in a circle) after which
-            the talk is closed; None is no bound.
+            the talk is closed, by a message with the last answer of use and the reason; None is no bound.
+        refuses: Says of a reply's text whether it only declines.
         max_response_tokens: Bound of each answer in tokens: one for all, or a dict by member.
         moderator: An agent that judges after each turn whether the task is done.
         introduce: Whether members are told, in the conversation's language, who else is there. None is yes for
@@ -87,6 +90,7 @@ class GroupChat(Team):
         max_handoffs: int | None = 3,
         max_ping_pong: int | None = 2,
         max_stalled_rounds: int | None = 2,
+        refuses: Callable[[str], bool] = is_refusal,
         max_response_tokens: int | Mapping[str, int] | None = None,
         moderator: Agent | None = None,
         introduce: bool | None = None,
@@ -123,6 +127,7 @@ class GroupChat(Team):
         self.max_handoffs = max_handoffs
         self.max_ping_pong = max_ping_pong
         self.max_stalled_rounds = max_stalled_rounds
+        self._refuses = refuses
         self._prompts = dict(prompts or {})
         self._introduce = configured if introduce is None else introduce
         self._show_budget = show_budget
@@ -182,7 +187,7 @@ class GroupChat(Team):
             condition, stop = self._begin(
                 kept, messages, lang, kwargs.get("seed"), max_round=max_round, mentioned=mentioned_agents_name
             )
-            progress = Progress(kept, self.max_stalled_rounds, self.max_consecutive_same_speaker)
+            progress = Progress(kept, self.max_stalled_rounds, self.max_consecutive_same_speaker, self._refuses)
             while stop is None:
                 choice = self._next_speaker(kept, progress, keeps_state=state is not None)
                 if choice.speaker is None:
@@ -329,12 +334,23 @@ class GroupChat(Team):
             state.queue += [name for name in called if name not in state.queue and name != speaker]
         handed = self._hand_over(speaker, turn.handed_to, state)
         found = self._check(state, len(said), condition, turn.handed_to)
-        stop = stop or found or handed or progress.note(speaker, said, turn.handed_to)
+        stop = stop or found or handed
+        if stop is None:
+            stop = progress.note(speaker, said, turn.handed_to)
+            if stop is not None:
+                self._close(state, stop, progress)
         if stop is None and state.run_turns >= state.rule("limits")["max_round"]:
             stop = Stop(f"Maximum number of rounds {state.run_turns} reached", "limit:rounds")
         if stop is None:
             state.keep()
         return stop
+
+    def _close(self, state: TeamState, stop: Stop, progress: Progress) -> None:
+        """Says the best answer so far and why the talk is closed, since what was said last is no answer."""
+        best = progress.best(state.messages[state.run_start :])
+        text = prompt(self._prompts, "closed", state.lang or "en").format(best=best, reason=stop.reason)
+        state.messages.append(Message(ASSISTANT, text.strip(), name=self.name or "host"))
+        state.owners.append(None)
 
     def _hand_over(self, speaker: str, target: str | None, state: TeamState) -> Stop | None:
         """Notes whom the turn handed over to; says why the talk is over when that is nobody here, or too often."""
@@ -346,4 +362,8 @@ class GroupChat(Team):
         if not bounds.may(speaker, target):
             return Stop(f"{speaker} handed over to {target} once too often", "limit:handoffs")
         bounds.note(speaker, target)
+        run = current_run()
+        if run is not None and not hasattr(self._speakers[speaker], "handoff_map"):
+            # The tool loop tells of its own handoffs.
+            run.emit(HandoffMade, source=speaker, target=target)
         return None

@@ -10,6 +10,7 @@ from qwen_agentkit.agents.group.state import TeamState
 from qwen_agentkit.agents.group_chat import GroupChat
 from qwen_agentkit.agents.handoff import Handoff
 from qwen_agentkit.agents.user_agent import UserAgent
+from qwen_agentkit.events import HandoffMade
 from qwen_agentkit.llm.history import check_history
 from qwen_agentkit.schema import Message
 from qwen_agentkit.testing import ScriptedChatModel, call
@@ -206,7 +207,37 @@ def test_empty_and_refusing_turns_close_the_talk_after_two(nothing):
     c = member("c", [nothing])
     response = GroupChat([a, b, c], "round_robin", max_round=9).run_nonstream(ASK)
     assert response[-1].extra["end"] == "limit:stalled_rounds"
-    assert [m.content for m in response] == ["Useful.", nothing, nothing]
+    assert [m.content for m in response] == [
+        "Useful.",
+        nothing,
+        nothing,
+        "Useful.\n\n(The talk was closed: 2 rounds in a row brought nothing.)",
+    ]
+    assert response[-1].name == "host"
+
+
+def test_what_counts_as_declining_is_the_programs_to_say():
+    model = ScriptedChatModel(["pass", "Sorry, I cannot.", "pass", "pass"])
+    chat = GroupChat(
+        [FnCallAgent(llm=model, name=name) for name in "ab"],
+        "round_robin",
+        refuses=lambda text: text == "pass",
+        prompts={"closed": "{reason} [{best}]"},
+        name="desk",
+    )
+    last = chat.run_nonstream(ASK, max_round=9)[-1]
+    assert (last.name, last.content) == ("desk", "2 rounds in a row brought nothing [Sorry, I cannot.]")
+
+
+def test_a_handoff_of_an_agent_of_ones_own_is_an_event_too():
+    class Own(Agent):
+        def _run(self, messages, lang="en", **kwargs):
+            yield [Message("assistant", "Ask Ken", extra={"handoff": {"target": "Ken"}})]
+
+    for first in (Own(name="Mia"), member("Mia", [to("ken")], "Ken")):
+        chat = GroupChat([first, member("Ken", ["Here."])], "handoff")
+        made = [event for event in chat.run_events(ASK) if isinstance(event, HandoffMade)]
+        assert [(event.source, event.target) for event in made] == [("Mia", "Ken")]
 
 
 def test_handing_round_in_a_circle_closes_the_talk_and_says_why():

@@ -46,6 +46,7 @@ _WHERE = {
     "Finding": ".linter",
     "ScriptedSpeaker": ".rehearsal",
     "check_team": ".linter",
+    "load_agent": ".loading",
     "difference": ".transcript",
     "hands_over": ".rehearsal",
     "read_talk": ".transcript",

@@ -9,7 +9,7 @@ from typing import Any
 from qwen_agentkit.agents.group.state import TeamState
 from qwen_agentkit.agents.group.termination import Stop
 from qwen_agentkit.agents.group.views import is_reply, text_of
-from qwen_agentkit.schema import FUNCTION, Message
+from qwen_agentkit.schema import ASSISTANT, FUNCTION, Message
 
 # A short reply that begins so declines; a long one that begins so usually goes on to help.
 _REFUSAL = re.compile(
@@ -94,6 +94,11 @@ class Progress:
         if self._max_stalled is None or memory["stalled"] < self._max_stalled:
             return None
         return Stop(f"{memory['stalled']} rounds in a row brought nothing", "limit:stalled_rounds")
+
+    def best(self, said: Sequence[Message]) -> str:
+        """The last reply in words that does not decline; empty when there was none."""
+        texts = [text_of(message) for message in said if message.role == ASSISTANT and is_reply(message)]
+        return next((text for text in reversed(texts) if not self._refuses(text)), "")
 
     def _brought_something(self, said: Sequence[Message]) -> bool:
         """A reply in words that does not decline, or a tool's result."""

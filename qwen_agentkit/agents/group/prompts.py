@@ -18,6 +18,11 @@ PROMPTS: dict[str, dict[str, str]] = {
         "zh": "{background}你是群聊中的{name}。其他成员有：{others}。他们的发言会以“名字: 内容”的形式出现。"
         "请只说你自己的话，开头不要写自己的名字。如果想请某位成员发言，请写@加上对方的名字。",
     },
+    # The last message of a talk that brought nothing more. Fields: best (the last answer of use), reason.
+    "closed": {
+        "en": "{best}\n\n(The talk was closed: {reason}.)",
+        "zh": "{best}\n\n（对话已结束：{reason}。）",
+    },
     # To a member, with `show_budget`. Fields: left.
     "budget": {
         "en": "Left for the whole team: {left}. Spend it with care.",
