@@ -148,7 +148,7 @@ def _format_of(sheet: Any, row: int, column: int) -> int | None:
 def _shown(book: Any, index: int | None) -> str:
     """The number format of a record; '' when there is none."""
     try:
-        return book.format_map[book.xf_list[index].format_key].format_str
+        return book.format_map[book.xf_list[index].format_key].format_str or ""
     except (LookupError, TypeError):
         return ""
 
