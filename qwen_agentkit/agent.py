@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from qwen_agentkit.session.session import Session
     from qwen_agentkit.tools.base import BaseTool
 
+# The argument by which `run` tells itself which session a run is in; not a name that a program would use.
+SESSION_KEY = "_session_key"
 ON_LIMIT = ("answer", "return", "raise")
 
 
@@ -108,9 +110,11 @@ class Agent(ABC):
         if kwargs.get("session") is not None and is_session(kwargs["session"]):
             from qwen_agentkit.session_run import run_in_session
 
-            return run_in_session(self.run, conversation, kwargs.pop("session"), as_dicts, kwargs)
+            session = kwargs.pop("session")
+            return run_in_session(self.run, conversation, session, as_dicts, {**kwargs, SESSION_KEY: session.key})
         cancel = kwargs.pop("cancel") if isinstance(kwargs.get("cancel"), CancelToken) else None
         limits = kwargs.pop("limits") if isinstance(kwargs.get("limits"), RunLimits) else None
+        session_key = kwargs.pop(SESSION_KEY, None)
         wanted = kwargs.pop("output_type") if is_output_type(kwargs.get("output_type")) else None
         if kwargs.get("lang") is None:
             kwargs["lang"] = detect_language(conversation)
@@ -118,6 +122,7 @@ class Agent(ABC):
         asked = run_context.reader.get() or Reader()
         run = RunContext(self.name, current_run(), cancel, limits, asked.sink, asked.loop, kwargs["lang"])
         run.as_dicts, run.output_type = as_dicts, wanted
+        run.session_key = session_key or run.session_key
         lang, arguments = kwargs["lang"], declared(type(self)._run, kwargs)
 
         def start() -> Iterator[list[Message]]:

@@ -82,6 +82,7 @@ class RunContext:
         usage: What this run and all it started have used.
         as_dicts: Whether the run's reader gets dicts.
         output_type: The type or JSON schema that the answer must have, None for any.
+        session_key: (user id, session id) of the stored session that the run tree works in, None outside of any.
         state: A dict shared by the whole run tree; keys are `module.name` of who owns the value.
     """
 
@@ -108,11 +109,14 @@ class RunContext:
         self.usage = Usage()
         self._lock = threading.Lock()
         self.state: dict[str, Any] = parent.state if parent else {}
-        self.sink: Callable[[Event], None] | None = parent.sink if parent is not None and sink is None else _told_to_all(sink)
+        self.sink: Callable[[Event], None] | None = (
+            parent.sink if parent is not None and sink is None else _told_to_all(sink)
+        )
         self.loop: AbstractEventLoop | None = loop if loop is not None else (parent.loop if parent else None)
         self.lang = lang
         self.as_dicts = False
         self.output_type: Any = None
+        self.session_key: tuple[str, str] | None = parent.session_key if parent else None
         self._seq: Iterator[int] = parent._seq if parent else itertools.count(1)
         self._own: dict[str, Any] = {}
         # child run id -> what it yielded last; see `announced`

@@ -47,9 +47,9 @@ messages = sa.Table(
     sa.Column("session", sa.ForeignKey(sessions.c.id, ondelete="CASCADE"), nullable=False),
     sa.Column("position", sa.Integer, nullable=False),
     sa.Column("role", sa.String(16), nullable=False),
-    # The whole message as JSON, and its text folded for searching.
+    # The whole message as JSON, and the terms of its text, each between spaces, for searching.
     sa.Column("body", sa.Text, nullable=False),
-    sa.Column("text", sa.Text, nullable=False),
+    sa.Column("terms", sa.Text, nullable=False),
     sa.Column("created_at", sa.Float, nullable=False),
     sa.UniqueConstraint("session", "position"),
 )

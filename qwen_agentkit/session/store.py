@@ -138,13 +138,12 @@ class SessionStore:
             limit: The most fragments.
         """
         from qwen_agentkit.utils.text.bm25 import rank
-        from qwen_agentkit.utils.text.folding import fold
         from qwen_agentkit.utils.text.segment import query_terms
 
         terms = [term for term in dict.fromkeys(query_terms(text)) if term]
         if not terms:
             return []
-        matches = sa.or_(*(messages_table.c.text.contains(term, autoescape=True) for term in terms[:40]))
+        matches = sa.or_(*(messages_table.c.terms.contains(f" {term} ", autoescape=True) for term in terms[:40]))
         wanted = (
             sa.select(sessions.c.session_id, sessions.c.title, messages_table)
             .join(sessions, sessions.c.id == messages_table.c.session)
@@ -155,7 +154,7 @@ class SessionStore:
         with self._reading() as connection:
             rows = connection.execute(wanted).all()
         texts = [text_of(Message(**json.loads(row.body))) for row in rows]
-        scores = rank(fold(text), texts) if texts else []
+        scores = rank(text, texts) if texts else []
         found = sorted(zip(scores, range(len(rows)), strict=True), key=lambda pair: (-pair[0], pair[1]))
         return [
             Fragment(
@@ -230,7 +229,7 @@ class SessionStore:
             self._add(connection, self._must_row(connection, key), messages)
 
     def _add(self, connection: Any, row: Any, messages: Sequence[Message]) -> None:
-        from qwen_agentkit.utils.text.folding import fold
+        from qwen_agentkit.utils.text.segment import segment
 
         moment = time.time()
         last = connection.execute(
@@ -243,7 +242,7 @@ class SessionStore:
                 "position": position,
                 "role": message.role,
                 "body": message.model_dump_json(),
-                "text": fold(text_of(message)).lower(),
+                "terms": f" {' '.join(dict.fromkeys(segment(text_of(message))))} ",
                 "created_at": moment,
             }
             for position, message in enumerate(messages, first)
