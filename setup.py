@@ -31,7 +31,6 @@ INSTALL_REQUIRES = [
     "pypdfium2>=4.30",
     "python-calamine>=0.3",
     "xlrd>=2.0",
-    "xlrd>=2.0.1",
     # pictures
     "pillow>=10.3",
     # search
