@@ -11,6 +11,7 @@ from qwen_agentkit.agents.group.state import TeamState
 from qwen_agentkit.agents.group.transcript import difference, transcript
 from qwen_agentkit.agents.group_chat import GroupChat
 from qwen_agentkit.agents.user_agent import UserAgent
+from qwen_agentkit.testing import ScriptedChatModel
 
 MEMBERS = [
     BasicAgent(name="Mia", description="asks"),
@@ -38,6 +39,19 @@ def test_lines_may_hand_over_and_may_depend_on_what_was_said():
     chat = GroupChat(MEMBERS[:2], "handoff")
     lines = {"Mia": [hands_over("Ken", "Ken knows")], "Ken": [lambda seen: f"I saw {len(seen)}"]}
     assert [message.content for message in rehearse(chat, "Go", lines).response] == ["Ken knows", "I saw 1"]
+
+
+def test_a_team_with_a_host_is_rehearsed_with_scripted_choices():
+    host = ScriptedChatModel([])
+    chat = GroupChat(MEMBERS, llm=host, max_round=9)
+    lines = {"Mia": ["one", "three"], "Ken": ["two"]}
+    talk = rehearse(chat, "Go", lines, choices=["Mia", "Ken", "Mia"])
+    assert [message.content for message in talk.response] == ["one", "two", "three"]
+    assert talk.stop_reason == "the scripted choices are over"
+    assert host.requests == []
+    assert chat._selection is not None
+    with pytest.raises(ValueError, match="A Graph chooses nobody"):
+        rehearse(Graph(MEMBERS[:1], []), "Go", {}, choices=["Mia"])
 
 
 def test_a_graph_is_rehearsed_in_the_same_way():

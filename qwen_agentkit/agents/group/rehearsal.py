@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from qwen_agentkit.agent import Agent
+from qwen_agentkit.agents.group.selection import Choice, Situation, SpeakerSelection
 from qwen_agentkit.agents.group.state import TeamState
 from qwen_agentkit.agents.group.team import Team
 from qwen_agentkit.schema import ASSISTANT, USER, Message
@@ -45,6 +46,22 @@ class ScriptedSpeaker(Agent):
         yield [line if isinstance(line, Message) else Message(ASSISTANT, line)]
 
 
+class ScriptedChoices(SpeakerSelection):
+    """Chooses the given names, one a turn of a run; the talk ends when they are over.
+
+    Args:
+        names: Who speaks, in this order.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = list(names)
+
+    def choose(self, situation: Situation) -> Choice:
+        if situation.spoken >= len(self.names):
+            return Choice(None, "the scripted choices are over")
+        return Choice(self.names[situation.spoken], "as scripted")
+
+
 def hands_over(target: str, text: str = "") -> Message:
     """A line with which a scripted speaker hands the conversation over."""
     return Message(ASSISTANT, text, extra={"handoff": {"target": target, "message": text}, "end": "handoff"})
@@ -55,6 +72,7 @@ def rehearse(
     task: str | Sequence[Message | dict],
     lines: Mapping[str, Sequence[Line]],
     *,
+    choices: Sequence[str] | None = None,
     seed: int = 0,
     state: TeamState | None = None,
     **kwargs: Any,
@@ -65,6 +83,7 @@ def rehearse(
         team: A group chat, graph or orchestrator.
         task: The task as text, or messages.
         lines: What each member says, by name; a human too. A member that is not in it speaks as always.
+        choices: Who speaks, turn by turn, in place of a group chat's selection: for teams whose host is a model.
         seed: For choices by chance.
         state: A state to go on with.
         **kwargs: For the team's run.
@@ -73,11 +92,17 @@ def rehearse(
         The state after the run: its `messages`, `turns` (with the reasons of each choice) and `stop_reason`.
 
     Raises:
-        ValueError: Lines for somebody who is no member, or fewer lines than turns.
+        ValueError: Lines for somebody who is no member, fewer lines than turns, or choices for a team that has no
+            selection.
     """
     descriptions = {agent.name: agent.description for agent in team.agents}
     cast = {name: ScriptedSpeaker(name, said, descriptions.get(name)) for name, said in lines.items()}
     kept = state if state is not None else TeamState()
     messages = [Message(USER, task)] if isinstance(task, str) else task
-    team.with_speakers(cast).run_nonstream(messages, state=kept, seed=seed, **kwargs)
+    stage = team.with_speakers(cast)
+    if choices is not None:
+        if not hasattr(stage, "_selection"):
+            raise ValueError(f"A {type(team).__name__} chooses nobody; give no choices")
+        stage._selection = ScriptedChoices(choices)
+    stage.run_nonstream(messages, state=kept, seed=seed, **kwargs)
     return kept
