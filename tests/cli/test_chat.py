@@ -2,7 +2,7 @@
 
 import json
 import signal
-import time
+import subprocess
 
 from tests.servers.model_server import Answer
 
@@ -73,9 +73,13 @@ def test_ctrl_c_while_it_waits_for_a_line_leaves_with_130(cli, chat_server):
     process.stdin.flush()
     assert process.stdout.readline() == "Yes.\n"
     # The first may still meet the end of the answer, and then stops that.
-    while process.poll() is None:
+    for _ in range(2):
         process.send_signal(signal.SIGINT)
-        time.sleep(0.3)
+        try:
+            process.wait(10)
+            break
+        except subprocess.TimeoutExpired:
+            continue
     assert process.returncode == 130
     assert "Traceback" not in process.stderr.read()
 

@@ -52,12 +52,12 @@ class Terminal:
         self.seen = self.seen.partition(text)[2]
 
     def press_until_it_ends(self, keys):
-        """Presses once a second, as a person would who sees no effect: Ctrl-C in the instant between the prompt's
-        being shown and being waited at goes unseen by Python's input()."""
-        for _ in range(SECONDS):
+        """Presses again after a while, as a person would who sees no effect: Ctrl-C in the instant between the
+        prompt's being shown and being waited at goes unseen by Python's input()."""
+        for _ in range(3):
             self.press(keys)
             try:
-                return self.process.wait(1)
+                return self.process.wait(10)
             except subprocess.TimeoutExpired:
                 continue
         pytest.fail(f"the process goes on; on the screen: {self.seen!r}")
