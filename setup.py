@@ -53,6 +53,12 @@ EXTRAS = {
     "sessions": ["sqlalchemy>=2.0"],
     # and in PostgreSQL
     "postgres": ["sqlalchemy>=2.0", "psycopg[binary]>=3.2"],
+    # agents over HTTP, with stored conversations
+    "server": ["fastapi>=0.110", "uvicorn>=0.29", "sqlalchemy>=2.0"],
+    # a page in the browser
+    "gui": ["gradio>=5.0"],
+    # tables of PDF pages with unusual rulings
+    "tables": ["pdfplumber>=0.11"],
     # spans of runs
     "otel": ["opentelemetry-api>=1.27"],
     # the text of web pages without what stands around it
@@ -65,9 +71,10 @@ EXTRAS["local"] = ["llama-cpp-python>=0.3"]
 EXTRAS["transformers"] = ["torch>=2.3", "transformers>=4.45"]
 EXTRAS["openvino"] = ["optimum[openvino]>=1.23", "transformers>=4.45"]
 EXTRAS["ocr"] = ["rapidocr>=3.0", "onnxruntime>=1.18"]
-# The suite of tests, with what it writes its sample documents with. Under 150 MB and two minutes.
+# The suite of tests, with what it writes its sample documents with. Under 150 MB and two minutes, so without the
+# page in the browser, which brings as much again.
 EXTRAS["test"] = [
-    *EXTRAS["all"],
+    *(package for package in EXTRAS["all"] if package not in EXTRAS["gui"]),
     "hypothesis>=6.100",
     "openpyxl>=3.1",
     "opentelemetry-sdk>=1.27",
