@@ -10,7 +10,7 @@ from qwen_agentkit.agents.group.state import TeamState
 from qwen_agentkit.agents.group_chat import GroupChat
 from qwen_agentkit.agents.handoff import Handoff
 from qwen_agentkit.agents.user_agent import UserAgent
-from qwen_agentkit.events import HandoffMade
+from qwen_agentkit.events import HandoffMade, ToolCallStarted
 from qwen_agentkit.llm.history import check_history
 from qwen_agentkit.schema import Message
 from qwen_agentkit.testing import ScriptedChatModel, call
@@ -156,6 +156,14 @@ def test_only_on_failure_forbids_passing_on_until_a_tool_failed():
     results = [m.content for m in response if m.role == "function"]
     assert "only after a tool has failed" in results[0]
     assert response[-1].content == "Refunded."
+
+
+def test_a_streamed_handoff_is_told_of_once():
+    desk = member("desk", [[call("look"), to("billing")]], "billing", tools=[Look()])
+    events = list(GroupChat([desk, member("billing", ["Refunded."])], "handoff").run_events(ASK))
+    started = [event.name for event in events if isinstance(event, ToolCallStarted)]
+    assert sorted(started) == ["look", "transfer_to_billing"]
+    assert [(event.source, event.target) for event in events if isinstance(event, HandoffMade)] == [("desk", "billing")]
 
 
 def test_a_handoff_to_somebody_outside_ends_the_talk():

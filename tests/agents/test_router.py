@@ -16,7 +16,8 @@ from qwen_agentkit.agents.router import Router
 from qwen_agentkit.errors import ModelServiceError
 from qwen_agentkit.events import SpeakerSelected, TextDelta
 from qwen_agentkit.schema import ContentItem, Message
-from qwen_agentkit.testing import ScriptedChatModel
+from qwen_agentkit.testing import ScriptedChatModel, call
+from qwen_agentkit.tools.base import BaseTool
 
 WORKERS = ["weather", "calculator"]
 ROUTE = '{"worker": "weather", "confidence": 0.9, "reason": "about rain"}'
@@ -142,6 +143,24 @@ def test_the_prompt_speaks_the_language_of_the_conversation_and_can_be_replaced(
     own = team(["ok"], prompts={"route": "Helpers: {names}."})
     own.run_nonstream(ask("Hi"))
     assert own.llm.requests[0].messages[0].content.endswith("Helpers: weather, calculator.")
+
+
+class Look(BaseTool):
+    name = "look"
+    description = "Looks."
+    parameters = {"type": "object", "properties": {}}
+
+    def call(self, params, **kwargs):
+        return "seen"
+
+
+def test_a_router_may_have_tools_of_its_own_and_still_route():
+    router = team([[call("look")], "I have seen it.", [call("look")], ROUTE], function_list=[Look()])
+    own = router.run_nonstream(ask("Look"))
+    assert [m.role for m in own] == ["assistant", "function", "assistant"]
+    routed = router.run_nonstream(ask("Rain?"))
+    assert [(m.name, m.content) for m in routed] == [("weather", "Rain.")]
+    assert router.llm.requests[0].function_names == ["look"]
 
 
 # ---- by rules

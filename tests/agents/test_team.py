@@ -98,6 +98,31 @@ def test_a_cancel_reaches_a_blocked_member_at_once():
     assert response[-1].extra["end"] == "cancelled"
 
 
+def test_a_cancel_reaches_a_member_of_a_team_that_is_a_tool():
+    stuck = ScriptedChatModel([reply("x y", chunks=["x ", "y"], hang_after=1)])
+    tool = GroupChat([BasicAgent(llm=stuck, name="A")], "round_robin", name="council").as_tool()
+    arguments = dict.fromkeys(tool.function["parameters"]["properties"], "x")
+    asker = FnCallAgent([tool], ScriptedChatModel([call("council", arguments)]), name="asker")
+    token = CancelToken()
+    threading.Timer(0.2, token.cancel).start()
+    began = time.monotonic()
+    response = asker.run_nonstream(ASK, cancel=token)
+    assert time.monotonic() - began < 1
+    assert check_history([*ASK, *response]) == []
+    assert response[-1].extra["end"] == "cancelled"
+
+
+def test_after_a_cancel_nothing_more_is_shown():
+    model = ScriptedChatModel(["word " * 50], chunk_size=5)
+    token, seen = CancelToken(), 0
+    for response in GroupChat([BasicAgent(llm=model, name="A")], "round_robin", max_round=1).run(ASK, cancel=token):
+        seen += 1
+        token.cancel()
+        shown = len(response[-1].content)
+    assert seen <= 3
+    assert shown < 250
+
+
 # ---- a team as a tool, a worker, a node, a member
 
 
