@@ -8,6 +8,7 @@ old one. A process killed between any two of them leaves an index that shows the
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -18,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 
 from qwen_agentkit import settings
 from qwen_agentkit.errors import DocParserError, QwenAgentKitError
-from qwen_agentkit.rag.cache import DocumentCache
 from qwen_agentkit.rag.catalog import Catalog, ChunkRow, Entry
 from qwen_agentkit.rag.ingest import (
     changed_pages,
@@ -68,9 +68,7 @@ class Adding:
         self._batch_chunks = 0
         self._known = _Known(self._catalog)
         self._options = options_key(index.chunk_tokens, index.overlap_tokens, index.reading)
-        self._cache = index._cache
-        if self._cache is None and index.path is not None:
-            self._cache = DocumentCache()
+        self._cache = index.document_cache()
 
     # ---- files and addresses
 
@@ -128,6 +126,8 @@ class Adding:
                     self._catalog.write_change(database, source, "removed", None)
             if entry.kind == "file":
                 self._forget(source)
+            elif entry.kind == "url":
+                self._forget_page(source)
             if entry.state == "live":
                 self._report.removed.append(source)
 
@@ -135,6 +135,20 @@ class Adding:
         """Erases a document's text from the cache of documents too."""
         if self._cache is not None:
             self._cache.forget(path)
+
+    def _forget_page(self, url: str) -> None:
+        """Erases what was fetched from an address."""
+        folder = self._web_folder(url)
+        for path in folder.rglob("*"):
+            if path.is_file():
+                self._forget(str(path))
+        shutil.rmtree(folder, ignore_errors=True)  # it may never have been fetched
+
+    def _web_folder(self, url: str) -> Path:
+        """Where an address is fetched to: a folder of its own."""
+        index = self._index
+        base = index.path if index.path is not None else Path(settings.DEFAULT_WORKSPACE)
+        return base / "web" / text_hash(url)[:32]
 
     def _look_at(self, source: str, path: str, kind: str) -> Entry | None:
         """What is to be read: None when the source is as it was, or cannot be looked at, or was read elsewhere."""
@@ -216,9 +230,8 @@ class Adding:
     def _fetch(self, url: str) -> str | None:
         from qwen_agentkit.utils.web_cache import fetch_file
 
-        folder = self._index.path / "web" if self._index.path is not None else Path(settings.DEFAULT_WORKSPACE) / "web"
         try:
-            return str(fetch_file(url, folder).path)
+            return str(fetch_file(url, self._web_folder(url)).path)
         except (QwenAgentKitError, ValueError, OSError) as error:
             known = self._known.get(url)
             if known is not None and known.state == "live":

@@ -103,6 +103,7 @@ class DocumentIndex:
         self.reading = dict(reading or {})
         self._store_name = store
         self._cache = cache
+        self._own_cache: DocumentCache | None = None
         self._closed = False
         self._lock = threading.RLock()
         self._pid = 0
@@ -218,6 +219,8 @@ class DocumentIndex:
             if self._closed:
                 return
             self._closed = True
+            if self._own_cache is not None:
+                self._own_cache.close()
             if self._pid == os.getpid():
                 self._store.close()
                 self._catalog.close()
@@ -344,6 +347,16 @@ class DocumentIndex:
             removed = Adding(self, None, None).remove(sources)
             self._after_writing(AddReport(removed=removed))
         return removed
+
+    def document_cache(self) -> DocumentCache | None:
+        """Where documents that were read are kept; None for an index in memory that was given none."""
+        if self._cache is None and self.path is not None:
+            from qwen_agentkit.rag.cache import DocumentCache
+
+            if self._own_cache is None:
+                self._own_cache = DocumentCache()
+            return self._own_cache
+        return self._cache
 
     def _after_writing(self, report: AddReport) -> None:
         if report.changed:
