@@ -71,6 +71,7 @@ class Graph(Team):
         **kwargs: Any,
     ) -> Iterator[list[Message]]:
         """Runs the graph; `state` and `decisions` as for `GroupChat`."""
+        state = self._own_state(state, kwargs)
         kept = state if state is not None else TeamState()
         with kept.in_use(self._identity):
             condition, stop = self._begin(kept, messages, lang, kwargs.get("seed"))

@@ -182,6 +182,7 @@ class GroupChat(Team):
             decisions: About the tool calls for which a paused member waits, as for `FnCallAgent.resume`.
             **kwargs: For the members.
         """
+        state = self._own_state(state, kwargs)
         kept = state if state is not None else TeamState()
         with kept.in_use(self._identity):
             condition, stop = self._begin(

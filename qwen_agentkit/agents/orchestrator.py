@@ -83,6 +83,7 @@ class Orchestrator(Team):
         **kwargs: Any,
     ) -> Iterator[list[Message]]:
         """Works on the task; `state` and `decisions` as for `GroupChat`."""
+        state = self._own_state(state, kwargs)
         kept = state if state is not None else TeamState()
         with kept.in_use(self._identity):
             condition, stop = self._begin(kept, messages, lang, kwargs.get("seed"))

@@ -228,6 +228,20 @@ def test_teams_are_copied_and_pickled_whole():
     assert copy.deepcopy(state) is state
 
 
+def test_a_state_that_is_none_of_a_teams_goes_to_the_tools():
+    class Reads(BaseTool):
+        name = "reads"
+        description = "Reads the program's state."
+        parameters = {"type": "object", "properties": {}}
+
+        def call(self, params, **kwargs):
+            return str(kwargs["state"])
+
+    model = ScriptedChatModel([call("reads"), "read"])
+    team = GroupChat([FnCallAgent([Reads()], model, name="A")], "round_robin", max_round=1)
+    assert team.run_nonstream(ASK, state={"user": 7})[1].content == "{'user': 7}"
+
+
 # ---- many at once
 
 

@@ -83,6 +83,14 @@ class Team(Agent, MultiAgentHub):
     def _identity(self) -> dict[str, Any]:
         return {"kind": type(self).__name__, "members": self.agent_names}
 
+    @staticmethod
+    def _own_state(state: Any, kwargs: dict[str, Any]) -> TeamState | None:
+        """The run's `state` when it is a team's; anything else under that name belongs to the members' tools."""
+        if state is None or isinstance(state, TeamState):
+            return state
+        kwargs["state"] = state
+        return None
+
     def _begin(
         self, state: TeamState, messages: list[Message], lang: str, seed: int | None = None, **start: Any
     ) -> tuple[Termination | None, Stop | None]:
