@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from qwen_agentkit import settings
 from qwen_agentkit.rag.reading import PARSERS
 from qwen_agentkit.rag.sniff import CODE_ENDINGS
 from qwen_agentkit.utils.work_dir import local_path
@@ -90,11 +91,16 @@ def _files_of(path: str, wanted: Wanted) -> Iterator[str]:
 
 
 def _walk(folder: str) -> Iterator[str]:
+    # What the framework itself has written is no document of the user's.
+    workspace = os.path.realpath(settings.DEFAULT_WORKSPACE)
     for parent, folders, files in os.walk(folder):
         folders[:] = sorted(
             name
             for name in folders
-            if not name.startswith(".") and name not in _SKIPPED_FOLDERS and not _is_index(os.path.join(parent, name))
+            if not name.startswith(".")
+            and name not in _SKIPPED_FOLDERS
+            and not _is_index(os.path.join(parent, name))
+            and os.path.realpath(os.path.join(parent, name)) != workspace
         )
         for name in sorted(files):
             # "~$" begins the lock files of office programs.

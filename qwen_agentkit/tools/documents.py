@@ -6,7 +6,6 @@ file costs a stat and an edited one is read again.
 
 from __future__ import annotations
 
-import glob
 import os
 import threading
 from collections import OrderedDict
@@ -21,7 +20,7 @@ from qwen_agentkit.errors import DocParserError, ToolArgumentsError, ToolService
 from qwen_agentkit.run_context import current_run
 from qwen_agentkit.tools.records import Record, record_of_chunks
 from qwen_agentkit.utils.paths import allowed_path
-from qwen_agentkit.utils.work_dir import local_path, name_of
+from qwen_agentkit.utils.work_dir import name_of
 
 if TYPE_CHECKING:
     from qwen_agentkit.rag.cache import DocumentCache
@@ -29,11 +28,6 @@ if TYPE_CHECKING:
 
 # Kinds of documents, for descriptions; more are read (see `rag.reading`).
 SUPPORTED_FILE_TYPES = ["pdf", "docx", "pptx", "txt", "html", "csv", "tsv", "xlsx", "xls"]
-# Endings of the files that a folder contributes. A file that is named itself may end in anything.
-_FOLDER_ENDINGS = (
-    *(".pdf", ".docx", ".pptx", ".xlsx", ".xlsb", ".xls", ".ods", ".odt", ".csv", ".tsv", ".html", ".htm", ".xhtml"),
-    *(".md", ".markdown", ".txt", ".text", ".epub", ".rtf", ".eml", ".ipynb", ".json", ".jsonl", ".xml"),
-)
 # Seconds for which a document of the web is used without asking whether it changed.
 _WEB_MAX_AGE = 300.0
 # Characters of all records that stay in memory.
@@ -65,44 +59,24 @@ class Sources:
 
 
 def find_sources(files: Iterable[str]) -> Sources:
-    """The documents that paths, folders, patterns and addresses mean, each once.
+    """The documents that paths, folders, patterns and addresses mean, each once (see `rag.sources`).
 
-    Folders are walked in the order of their names; hidden files and folders are left out, links to folders not
-    followed. Addresses are fetched by the guarded client.
+    Addresses are fetched by the guarded client.
     """
+    from qwen_agentkit.rag import sources as names
+
     found = Sources()
     for file in files:
-        if file.lower().startswith(("http://", "https://")):
-            _fetch_into(found, file)
-            continue
-        path = local_path(file)
-        if os.path.isdir(path):
-            inside = list(_walk(path))
-            if not inside:
-                found.problems.append(Problem(file, "the folder holds no document that can be read"))
-            paths: list[str] = inside
-        elif os.path.exists(path):
-            paths = [path]
-        else:
-            matches = sorted(glob.glob(path, recursive=True)) if glob.has_magic(path) else []
-            paths = [one for match in matches for one in (_walk(match) if os.path.isdir(match) else [match])]
-            if not paths:
-                found.problems.append(Problem(file, "there is no such file"))
-        for one in paths:
-            real = os.path.realpath(one)
-            found.paths.setdefault(real, Path(real))
+        wanted = names.find_sources(file)
+        for url in wanted.urls:
+            _fetch_into(found, url)
+        for path in wanted.files:
+            found.paths.setdefault(path, Path(path))
+        if wanted.missing:
+            found.problems.append(Problem(file, "there is no such file"))
+        elif wanted.folders and not wanted.files:
+            found.problems.append(Problem(file, "the folder holds no document that can be read"))
     return found
-
-
-def _walk(folder: str) -> Iterator[str]:
-    # What the framework itself has written is no document of the user's.
-    workspace = os.path.realpath(settings.DEFAULT_WORKSPACE)
-    for root, folders, names in os.walk(folder):
-        inner = (name for name in folders if not name.startswith("."))
-        folders[:] = sorted(name for name in inner if os.path.realpath(os.path.join(root, name)) != workspace)
-        for name in sorted(names):
-            if not name.startswith(".") and os.path.splitext(name)[1].lower() in _FOLDER_ENDINGS:
-                yield os.path.join(root, name)
 
 
 def _fetch_into(found: Sources, url: str) -> None:

@@ -18,8 +18,9 @@ BUBBLEWRAP = "bubblewrap"
 NONE = "none"
 SANDBOXES = ("auto", BUBBLEWRAP, NONE)
 
-# Read-only parts of the system that a Python program needs. Not /etc as a whole: passwords and keys are there.
-_SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt")
+# Read-only parts of the system that a Python program needs. Not /etc, where passwords and keys are, nor /opt, where
+# other programs keep theirs.
+_SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
 _ETC = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "fonts", "ssl/certs", "localtime", "mime.types")
 # Bytes of the two folders in memory: /tmp, and what processes share.
 _TMP_BYTES = 256_000_000
@@ -152,7 +153,7 @@ def _python_folders() -> list[str]:
     paths = {sys.prefix, sys.base_prefix, sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
     real = {os.path.realpath(path) for path in paths} | paths
     real |= {os.path.dirname(os.path.dirname(os.path.realpath(sys.executable)))}
-    outer = sorted(path for path in real if path not in ("/", "/usr") and not path.startswith(("/usr/", "/opt/")))
+    outer = sorted(path for path in real if path not in ("/", "/usr") and not path.startswith("/usr/"))
     return [path for path in outer if not any(path.startswith(f"{other}/") for other in outer)]
 
 
