@@ -12,26 +12,20 @@ and processes may search it; one writes at a time and others wait. A writer that
 from __future__ import annotations
 
 import os
-import shutil
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qwen_agentkit import settings
-from qwen_agentkit.log import logger
-from qwen_agentkit.rag.catalog import Catalog, Entry
+from qwen_agentkit.rag.catalog import Entry
 from qwen_agentkit.rag.explain import Explanation, explain_hit
 from qwen_agentkit.rag.filters import Filter, HitFilter
 from qwen_agentkit.rag.hits import Hit
-from qwen_agentkit.rag.ingest import file_name, index_terms
+from qwen_agentkit.rag.index_files import IndexFiles, terms_of
 from qwen_agentkit.rag.report import AddReport, Change
-from qwen_agentkit.rag.store import Store, open_store
-from qwen_agentkit.rag.write_lock import WriteLock
 from qwen_agentkit.utils.text.quotes import find_quote
-from qwen_agentkit.utils.text.segment import SEGMENT_VERSION, query_weights
+from qwen_agentkit.utils.text.segment import query_weights
 
 if TYPE_CHECKING:
     from qwen_agentkit.rag.cache import DocumentCache
@@ -39,8 +33,6 @@ if TYPE_CHECKING:
     from qwen_agentkit.rag.rerankers import Reranker
     from qwen_agentkit.rag.workers import ReadProgress
 
-CATALOG_FILE = "catalog.sqlite"
-LOCK_FILE = "write.lock"
 # Beyond the number of any passage.
 _END = 1 << 31
 # How many hits a search looks at beyond those asked for where some will be dropped.
@@ -51,7 +43,7 @@ _DEAD_CHUNKS = 2_000
 _DEAD_SHARE = 0.25
 
 
-class DocumentIndex:
+class DocumentIndex(IndexFiles):
     """An index of documents.
 
     Args:
@@ -85,9 +77,9 @@ class DocumentIndex:
             raise ValueError(f"store is 'tantivy' or 'memory', not {store!r}")
         if chunk_tokens is not None and chunk_tokens < 8:
             raise ValueError(f"chunk_tokens is 8 or more, not {chunk_tokens!r}")
-        self.path = None if path is None else Path(os.path.abspath(os.path.expanduser(path)))
-        if self.path is not None and self.path.exists() and not self.path.is_dir():
-            raise ValueError(f"An index is a folder; {str(self.path)!r} is a file")
+        folder = None if path is None else Path(os.path.abspath(os.path.expanduser(path)))
+        if folder is not None and folder.exists() and not folder.is_dir():
+            raise ValueError(f"An index is a folder; {str(folder)!r} is a file")
         self.embedder: Embedder | None = None
         self.reranker: Reranker | None = None
         if embedder is not None:
@@ -101,130 +93,17 @@ class DocumentIndex:
         self.chunk_tokens = chunk_tokens or settings.DEFAULT_PARSER_PAGE_SIZE
         self.overlap_tokens = overlap_tokens
         self.reading = dict(reading or {})
-        self._store_name = store
         self._cache = cache
         self._own_cache: DocumentCache | None = None
-        self._closed = False
-        self._lock = threading.RLock()
-        self._pid = 0
-        # Handles of the process that this one was forked from: closing them here could harm it.
-        self._abandoned: list[Any] = []
-        self._catalog: Catalog
-        self._store: Store
-        self._vectors: Any = None
-        self._seen: tuple[int, str | None] = (-1, None)
-        self._open()
+        super().__init__(folder, store)
 
     # ---- life
 
-    def _open(self) -> None:
-        if self.path is not None:
-            self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._write_lock = WriteLock(None if self.path is None else self.path / LOCK_FILE)
-        self._catalog = Catalog(None if self.path is None else self.path / CATALOG_FILE)
-        self._pid = os.getpid()
-        self._vectors = None
-        try:
-            self._open_store()
-        except BaseException:
-            self._catalog.close()
-            raise
-
-    def _open_store(self) -> None:
-        if self._try_store():
-            return
-        with self._write_lock.hold():
-            if not self._try_store():  # another process may have made it meanwhile
-                self._rebuild()
-
-    def _try_store(self) -> bool:
-        """Opens the store as it lies there; false when it is to be made (anew)."""
-        folder = self._terms_folder()
-        lies_on_disk = self.path is not None and self._store_name == "tantivy"
-        as_now = self._catalog.meta("segments") == self._segments("tantivy")
-        if lies_on_disk and (folder is None or not folder.is_dir() or not as_now):
-            return False
-        try:
-            self._store = open_store(self._store_name, folder, self._load_terms)
-        except ValueError as error:
-            logger.warning("the terms of the index %s cannot be read and are made anew: %s", self.path, error)
-            return False
-        self._seen = self._state()
-        return True
-
-    def _segments(self, store: str) -> str:
-        return f"{store}-{SEGMENT_VERSION}"
-
-    def _terms_folder(self) -> Path | None:
-        """Where the store lies; None for one in memory, and before there is one."""
-        name = self._catalog.meta("terms")
-        return None if self.path is None or self._store_name == "memory" or name is None else self.path / name
-
-    def _load_terms(self) -> Iterator[tuple[int, int, list[str]]]:
-        for document, hit in self._catalog.every_chunk():
-            yield hit.chunk, document, _terms_of(hit)
-
-    def _rebuild(self) -> None:
-        """Makes the store anew from the catalog's texts, beside the old one, and then puts it in its place."""
-        old = self._catalog.meta("terms")
-        new = f"terms-{int((old or 'terms-0').rpartition('-')[2]) + 1}"
-        folder = None
-        if self.path is not None and self._store_name != "memory":
-            folder = self.path / new
-            shutil.rmtree(folder, ignore_errors=True)  # of a writer that was killed at this point
-        store = open_store(self._store_name, folder, self._load_terms)
-        if store.name != "memory":
-            for chunk, document, terms in self._load_terms():
-                store.add(document, chunk, terms)
-            store.commit()
-            store.end_writing()
-        with self._catalog.transaction() as database:
-            database.execute("INSERT OR REPLACE INTO meta VALUES ('terms', ?)", (new,))
-            database.execute("INSERT OR REPLACE INTO meta VALUES ('segments', ?)", (self._segments(store.name),))
-            database.execute("INSERT OR REPLACE INTO meta VALUES ('dead', '0')")
-            database.execute("DELETE FROM dropped")
-        self._store = store
-        self._seen = self._state()
-        if self.path is not None and old is not None:
-            shutil.rmtree(self.path / old, ignore_errors=True)  # open readers keep their files until they look again
-
-    def _state(self) -> tuple[int, str | None]:
-        return self._catalog.version(), self._catalog.meta("terms")
-
-    def _ready(self) -> None:
-        """Raises after `close`, opens anew after a fork, and sees what others have written."""
-        if self._closed:
-            raise ValueError("This DocumentIndex is closed")
-        with self._lock:
-            if self._pid != os.getpid():
-                if self.path is None:
-                    self._pid = os.getpid()  # an index in memory was copied whole
-                else:
-                    self._abandoned += [self._catalog, self._store]
-                    self._open()
-            version = self._catalog.version()
-            if version == self._seen[0]:
-                return
-            terms = self._catalog.meta("terms")
-            if terms != self._seen[1] and self._store.name != "memory":
-                self._store = open_store(self._store_name, self._terms_folder(), self._load_terms)
-            else:
-                self._store.refresh()
-            self._vectors = None
-            self._seen = (version, terms)
-
     def close(self) -> None:
         """Closes the index; every later call raises ValueError. Closing twice does nothing."""
-        with self._lock:
-            if self._closed:
-                return
-            self._closed = True
-            if self._own_cache is not None:
-                self._own_cache.close()
-            if self._pid == os.getpid():
-                self._store.close()
-                self._catalog.close()
-            self._vectors = None
+        if self._own_cache is not None:
+            self._own_cache.close()
+        self.close_files()
 
     def __enter__(self) -> DocumentIndex:
         return self
@@ -252,33 +131,6 @@ class DocumentIndex:
         return f"DocumentIndex({str(self.path) if self.path else None!r}{', closed' if self._closed else ''})"
 
     # ---- writing
-
-    @contextmanager
-    def _writing(self, wait: float | None, cancelled: Callable[[], bool] | None = None) -> Iterator[None]:
-        """The right to write, with what a killed writer left put in order."""
-        self._ready()
-        with self._write_lock.hold(wait, cancelled):
-            self._ready()
-            try:
-                self._catalog.clear_pending()
-                self._take_out_dropped()
-                yield
-            finally:
-                self._store.end_writing()
-                if self._catalog.meta("segments") != self._segments(self._store.name):
-                    # Written without tantivy: whoever has it makes its store anew.
-                    self._catalog.set_meta("segments", self._segments(self._store.name))
-                self._catalog.settle()
-                self._vectors = None
-                self._seen = self._state()
-
-    def _take_out_dropped(self) -> None:
-        dropped = self._catalog.dropped()
-        if dropped:
-            for document in dropped:
-                self._store.delete(document)
-            self._store.commit()
-            self._catalog.forget_dropped(dropped)
 
     def add(
         self,
@@ -483,7 +335,7 @@ class DocumentIndex:
     def explain(self, hit: Hit) -> Explanation:
         """What a hit's score is made of: each term's part, its ranks in a hybrid search."""
         self._ready()
-        return explain_hit(hit, self._store, _terms_of(hit))
+        return explain_hit(hit, self._store, terms_of(hit))
 
     def chunks(self, source: str, first: int = 0, last: int | None = None) -> list[Hit]:
         """Passages of a document in reading order, all or those from `first` to `last`; [] for an unknown one."""
@@ -558,27 +410,11 @@ class DocumentIndex:
         self._ready()
         return {
             **self._catalog.totals(),
-            "bytes": self._disk_bytes(),
+            "bytes": self.disk_bytes(),
             "store": self._store.name,
             "embedder": self._catalog.meta("embedder"),
             "path": None if self.path is None else str(self.path),
         }
-
-    def _disk_bytes(self) -> int:
-        if self.path is None:
-            return 0
-        size = 0
-        for parent, _, files in os.walk(self.path):
-            for name in files:
-                try:
-                    size += os.path.getsize(os.path.join(parent, name))
-                except FileNotFoundError:
-                    continue  # a segment that was merged away meanwhile
-        return size
-
-
-def _terms_of(hit: Hit) -> list[str]:
-    return index_terms(hit.text, hit.title, file_name(hit.source), hit.section)
 
 
 def _reopened(path: str, embedder: Any, store: str, options: dict[str, Any]) -> DocumentIndex:

@@ -101,7 +101,7 @@ def test_another_way_of_cutting_terms_makes_the_store_anew(tmp_path, monkeypatch
     path = tmp_path / "index"
     with DocumentIndex(path) as index:
         index.add_texts([("a", "The motor is old.")])
-    monkeypatch.setattr("qwen_agentkit.rag.index.SEGMENT_VERSION", 99)
+    monkeypatch.setattr("qwen_agentkit.rag.index_files.SEGMENT_VERSION", 99)
     with DocumentIndex(path) as index:
         assert index.search("motor")
     with DocumentIndex(path, store="memory") as index:

@@ -1,0 +1,201 @@
+"""The files of an index: opened, kept in step between processes, written under a lock, made anew when need be.
+
+A folder holds the catalog (`catalog.sqlite`), the store of terms (`terms-<n>`, made anew beside the old one when the
+way of cutting terms changes or it is damaged), and the write lock. Without a folder everything is in memory.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from qwen_agentkit.log import logger
+from qwen_agentkit.rag.catalog import Catalog
+from qwen_agentkit.rag.hits import Hit
+from qwen_agentkit.rag.ingest import file_name, index_terms
+from qwen_agentkit.rag.store import Store, open_store
+from qwen_agentkit.rag.write_lock import WriteLock
+from qwen_agentkit.utils.text.segment import SEGMENT_VERSION
+
+CATALOG_FILE = "catalog.sqlite"
+LOCK_FILE = "write.lock"
+
+
+class IndexFiles:
+    """The open files of an index.
+
+    Args:
+        path: Folder of the index; None keeps it in memory.
+        store: Name of the store.
+    """
+
+    def __init__(self, path: Path | None, store: str) -> None:
+        self.path = path
+        self._store_name = store
+        self._closed = False
+        self._lock = threading.RLock()
+        self._pid = 0
+        # Handles of the process that this one was forked from: closing them here could harm it.
+        self._abandoned: list[Any] = []
+        self._catalog: Catalog
+        self._store: Store
+        self._vectors: Any = None
+        self._seen: tuple[int, str | None] = (-1, None)
+        self._open()
+
+    def _open(self) -> None:
+        if self.path is not None:
+            self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._write_lock = WriteLock(None if self.path is None else self.path / LOCK_FILE)
+        self._catalog = Catalog(None if self.path is None else self.path / CATALOG_FILE)
+        self._pid = os.getpid()
+        self._vectors = None
+        try:
+            self._open_store()
+        except BaseException:
+            self._catalog.close()
+            raise
+
+    def _open_store(self) -> None:
+        if self._try_store():
+            return
+        with self._write_lock.hold():
+            if not self._try_store():  # another process may have made it meanwhile
+                self._rebuild()
+
+    def _try_store(self) -> bool:
+        """Opens the store as it lies there; false when it is to be made (anew)."""
+        folder = self._terms_folder()
+        lies_on_disk = self.path is not None and self._store_name == "tantivy"
+        as_now = self._catalog.meta("segments") == self._segments("tantivy")
+        if lies_on_disk and (folder is None or not folder.is_dir() or not as_now):
+            return False
+        try:
+            self._store = open_store(self._store_name, folder, self._load_terms)
+        except ValueError as error:
+            logger.warning("the terms of the index %s cannot be read and are made anew: %s", self.path, error)
+            return False
+        self._seen = self._state()
+        return True
+
+    def _segments(self, store: str) -> str:
+        return f"{store}-{SEGMENT_VERSION}"
+
+    def _terms_folder(self) -> Path | None:
+        """Where the store lies; None for one in memory, and before there is one."""
+        name = self._catalog.meta("terms")
+        return None if self.path is None or self._store_name == "memory" or name is None else self.path / name
+
+    def _load_terms(self) -> Iterator[tuple[int, int, list[str]]]:
+        for document, hit in self._catalog.every_chunk():
+            yield hit.chunk, document, terms_of(hit)
+
+    def _rebuild(self) -> None:
+        """Makes the store anew from the catalog's texts, beside the old one, and then puts it in its place."""
+        old = self._catalog.meta("terms")
+        new = f"terms-{int((old or 'terms-0').rpartition('-')[2]) + 1}"
+        folder = None
+        if self.path is not None and self._store_name != "memory":
+            folder = self.path / new
+            shutil.rmtree(folder, ignore_errors=True)  # of a writer that was killed at this point
+        store = open_store(self._store_name, folder, self._load_terms)
+        if store.name != "memory":
+            for chunk, document, terms in self._load_terms():
+                store.add(document, chunk, terms)
+            store.commit()
+            store.end_writing()
+        with self._catalog.transaction() as database:
+            database.execute("INSERT OR REPLACE INTO meta VALUES ('terms', ?)", (new,))
+            database.execute("INSERT OR REPLACE INTO meta VALUES ('segments', ?)", (self._segments(store.name),))
+            database.execute("INSERT OR REPLACE INTO meta VALUES ('dead', '0')")
+            database.execute("DELETE FROM dropped")
+        self._store = store
+        self._seen = self._state()
+        if self.path is not None and old is not None:
+            shutil.rmtree(self.path / old, ignore_errors=True)  # open readers keep their files until they look again
+
+    def _state(self) -> tuple[int, str | None]:
+        return self._catalog.version(), self._catalog.meta("terms")
+
+    def _ready(self) -> None:
+        """Raises after `close`, opens anew after a fork, and sees what others have written."""
+        if self._closed:
+            raise ValueError("This DocumentIndex is closed")
+        with self._lock:
+            if self._pid != os.getpid():
+                if self.path is None:
+                    self._pid = os.getpid()  # an index in memory was copied whole
+                else:
+                    self._abandoned += [self._catalog, self._store]
+                    self._open()
+            version = self._catalog.version()
+            if version == self._seen[0]:
+                return
+            terms = self._catalog.meta("terms")
+            if terms != self._seen[1] and self._store.name != "memory":
+                self._store = open_store(self._store_name, self._terms_folder(), self._load_terms)
+            else:
+                self._store.refresh()
+            self._vectors = None
+            self._seen = (version, terms)
+
+    @contextmanager
+    def _writing(self, wait: float | None, cancelled: Callable[[], bool] | None = None) -> Iterator[None]:
+        """The right to write, with what a killed writer left put in order."""
+        self._ready()
+        with self._write_lock.hold(wait, cancelled):
+            self._ready()
+            try:
+                self._catalog.clear_pending()
+                self._take_out_dropped()
+                yield
+            finally:
+                self._store.end_writing()
+                if self._catalog.meta("segments") != self._segments(self._store.name):
+                    # Written without tantivy: whoever has it makes its store anew.
+                    self._catalog.set_meta("segments", self._segments(self._store.name))
+                self._catalog.settle()
+                self._vectors = None
+                self._seen = self._state()
+
+    def _take_out_dropped(self) -> None:
+        dropped = self._catalog.dropped()
+        if dropped:
+            for document in dropped:
+                self._store.delete(document)
+            self._store.commit()
+            self._catalog.forget_dropped(dropped)
+
+    def close_files(self) -> None:
+        """Closes everything; harmless when it is closed already, and in a process that was forked."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            if self._pid == os.getpid():
+                self._store.close()
+                self._catalog.close()
+            self._vectors = None
+
+    def disk_bytes(self) -> int:
+        """Size of all files; 0 in memory."""
+        if self.path is None:
+            return 0
+        size = 0
+        for parent, _, files in os.walk(self.path):
+            for name in files:
+                try:
+                    size += os.path.getsize(os.path.join(parent, name))
+                except FileNotFoundError:
+                    continue  # a segment that was merged away meanwhile
+        return size
+
+
+def terms_of(hit: Hit) -> list[str]:
+    """The terms that a passage is indexed under."""
+    return index_terms(hit.text, hit.title, file_name(hit.source), hit.section)
