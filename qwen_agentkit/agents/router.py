@@ -21,6 +21,7 @@ from qwen_agentkit.agents.group.routing import (
     shown,
 )
 from qwen_agentkit.agents.group.views import is_reply, text_of
+from qwen_agentkit.agents.loop.turn import Resumption
 from qwen_agentkit.agents.multi_agent_hub import MultiAgentHub, check_members
 from qwen_agentkit.events import SpeakerSelected
 from qwen_agentkit.run_context import current_run
@@ -130,8 +131,18 @@ class Router(Assistant, MultiAgentHub):
     ) -> Iterator[list[Message]]:
         if knowledge:
             kwargs["knowledge"] = knowledge
-        decision = by_rules(self.rules, messages) if self.routing != "model" else Decision(None, "no rules")
-        if decision.worker is None and self.routing != "rule":
+        saved = kwargs.get("resume_from")
+        if isinstance(saved, Resumption):
+            if saved.state["agent"] in self.agent_names:
+                # The turn that was broken off was a worker's.
+                yield from self._pass_on(saved.state["agent"], messages, lang, kwargs)
+                return
+            decision = Decision(None, "the model had been asked")
+        elif self.routing != "model":
+            decision = by_rules(self.rules, messages)
+        else:
+            decision = Decision(None, "no rules")
+        if decision.worker is None and (self.routing != "rule" or isinstance(saved, Resumption)):
             decision = yield from self._ask_model(messages, lang, kwargs)
             if decision is None:
                 return
@@ -148,6 +159,13 @@ class Router(Assistant, MultiAgentHub):
         if worker is None:
             yield from self._answer_directly(messages, lang, kwargs)
             return
+        kwargs.pop("resume_from", None)
+        yield from self._pass_on(worker, messages, lang, kwargs)
+
+    def _pass_on(
+        self, worker: str, messages: list[Message], lang: str, kwargs: dict[str, Any]
+    ) -> Iterator[list[Message]]:
+        """The worker's answer, in place of whatever the router has said."""
         agent = self.agents[self.agent_names.index(worker)]
         passed = [message for message in messages if message.role != SYSTEM]
         yield from cast("Iterator[list[Message]]", agent.run(passed, lang=lang, **kwargs))
@@ -194,6 +212,8 @@ class Router(Assistant, MultiAgentHub):
     def _work_in_parts(
         self, parts: Sequence[Part], messages: list[Message], lang: str, kwargs: dict[str, Any]
     ) -> Iterator[list[Message]]:
+        # A saved turn is one agent's: the parts are begun anew.
+        kwargs = {key: value for key, value in kwargs.items() if key not in ("checkpoint", "resume_from")}
         branches = [
             Branch(
                 self.agents[self.agent_names.index(part.worker)],

@@ -18,6 +18,7 @@ from qwen_agentkit.agents.group.state import TeamRunning, TeamState
 from qwen_agentkit.agents.group.views import owners_of, view_for
 from qwen_agentkit.agents.group_chat import GroupChat
 from qwen_agentkit.agents.orchestrator import Orchestrator
+from qwen_agentkit.agents.router import Router
 from qwen_agentkit.agents.user_agent import PENDING_USER_INPUT, UserAgent
 from qwen_agentkit.cancel import CancelToken
 from qwen_agentkit.errors import ModelServiceError
@@ -216,6 +217,27 @@ def test_a_member_goes_on_in_the_middle_of_its_turn_in_another_process(tmp_path)
     assert [m.content for m in response] == ["", "seen 1", "", "seen 2", "Seen twice.", "B too."]
     assert look.calls == 2
     assert check_history([*ASK, *response]) == []
+
+
+@pytest.mark.parametrize("routing", ["model", "rule"])
+def test_a_routers_worker_goes_on_in_the_middle_of_its_turn(routing):
+    look = Look()
+
+    def team(script):
+        model = ScriptedChatModel(script)
+        worker = FnCallAgent([look], model, name="worker", description="looks")
+        rules = {"routing": "rule", "rules": {"worker": "go"}, "default": "worker"} if routing == "rule" else {}
+        return GroupChat([Router(llm=model, agents=[worker], name="desk", **rules)], "round_robin", max_round=1)
+
+    script = [*(["Call: worker"] if routing == "model" else []), call("look"), "Seen once."]
+    state = TeamState()
+    run = team(script).run(ASK, state=state)
+    while next(run)[-1].role != "function":
+        pass
+    run.close()
+    response = team(script[-1:]).run_nonstream([], state=TeamState.from_json(state.to_json()))
+    assert [m.content for m in response] == ["", "seen 1", "Seen once."]
+    assert look.calls == 1
 
 
 def test_a_call_that_waits_for_approval_pauses_the_team_and_goes_on_with_the_decision(tmp_path):
