@@ -11,6 +11,8 @@ from typing import Any
 from qwen_agentkit.agents.assistant import Assistant, knowledge_passages
 from qwen_agentkit.agents.fncall_agent import FnCallAgent
 from qwen_agentkit.agents.grounding import with_citations
+from qwen_agentkit.agents.loop.turn import Resumption
+from qwen_agentkit.events import OK
 from qwen_agentkit.run_context import current_run
 from qwen_agentkit.schema import SYSTEM, USER, ContentItem, Message
 from qwen_agentkit.system_message import appended
@@ -76,6 +78,13 @@ class VirtualMemoryAgent(Assistant):
     ) -> Iterator[list[Message]]:
         if knowledge:
             messages = appended(messages, write_knowledge(knowledge_passages(knowledge, lang), lang))
+        saved = kwargs.get("resume_from")
+        if isinstance(saved, Resumption):
+            # What was found is not part of a saved turn: it is looked up again.
+            turn = saved.turn(1)
+            for call in [*turn.all_calls, *turn.calls]:
+                if call.name == self.retrieval_tool_name and call.outcome == OK:
+                    self._call_tool(call.name, call.arguments, messages=saved.conversation, lang=lang)
         response: list[Message] = []
         # Files are kept in what tools are given; the model is shown their names by `_call_llm`.
         for response in FnCallAgent._run(self, messages, lang=lang, **kwargs):

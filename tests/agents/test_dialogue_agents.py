@@ -9,6 +9,7 @@ from qwen_agentkit.agents.dialogue_retrieval_agent import DialogueRetrievalAgent
 from qwen_agentkit.agents.dialogue_simulator import DialogueSimulator
 from qwen_agentkit.agents.fncall_agent import FnCallAgent
 from qwen_agentkit.agents.human_simulator import STOP, HumanSimulator
+from qwen_agentkit.agents.loop.turn import Checkpoint
 from qwen_agentkit.agents.memo_assistant import MemoAssistant, newest_turns, notes_in
 from qwen_agentkit.agents.virtual_memory_agent import VirtualMemoryAgent
 from qwen_agentkit.llm.history import check_history
@@ -217,6 +218,21 @@ def test_what_is_retrieved_goes_into_the_system_message_and_the_call_gets_a_note
     assert [p.text for p in read_knowledge(system_of(model.requests[1]))] == ["The tower is 300 metres high."]
     assert response[-1].extra["citations"][0]["source"].endswith("tower.txt")
     assert check_history(response) == []
+
+
+def test_what_was_found_is_there_again_in_a_turn_that_was_saved(tmp_path):
+    (tmp_path / "tower.txt").write_text("The tower is 300 metres high.")
+    model = ScriptedChatModel([call("retrieval", query="tower"), "300 metres."])
+    saved = Checkpoint()
+    run = VirtualMemoryAgent(llm=model, files=[str(tmp_path / "tower.txt")]).run(
+        [Message("user", "How high?")], checkpoint=saved
+    )
+    while next(run)[-1].role != "function":
+        pass
+    run.close()
+    *_, response = VirtualMemoryAgent(llm=model, files=[str(tmp_path / "tower.txt")]).resume(saved.state)
+    assert response[-1].content == "300 metres."
+    assert "The tower is 300 metres high." in system_of(model.requests[1])
 
 
 def test_nothing_is_retrieved_unless_the_model_asks_and_files_are_named_to_it(tmp_path):
