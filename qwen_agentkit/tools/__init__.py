@@ -27,6 +27,7 @@ _WHERE = {
     "PythonExecutor": ".python_executor",
     "ReadFile": ".read_file",
     "Retrieval": ".retrieval",
+    "RunCommand": ".run_command",
     "SimpleDocParser": ".simple_doc_parser",
     "StaticWorkbench": ".workbench",
     "Storage": ".storage",

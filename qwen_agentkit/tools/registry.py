@@ -8,7 +8,7 @@ _HERE = "qwen_agentkit.tools"
 
 # Built-in names that Qwen-Agent has not: a program written for it may have a tool of its own under one of them, and
 # its own is then the one that counts.
-YIELDING = frozenset({"calculator", "list_files", "python_executor", "read_file", "write_file"})
+YIELDING = frozenset({"calculator", "list_files", "python_executor", "read_file", "run_command", "write_file"})
 
 TOOL_REGISTRY = LazyRegistry(
     {
@@ -27,6 +27,7 @@ TOOL_REGISTRY = LazyRegistry(
         "python_executor": f"{_HERE}.python_executor:PythonExecutor",
         "read_file": f"{_HERE}.read_file:ReadFile",
         "retrieval": f"{_HERE}.retrieval:Retrieval",
+        "run_command": f"{_HERE}.run_command:RunCommand",
         "simple_doc_parser": f"{_HERE}.simple_doc_parser:SimpleDocParser",
         "storage": f"{_HERE}.storage:Storage",
         "vector_search": f"{_HERE}.search_tools.vector_search:VectorSearch",
