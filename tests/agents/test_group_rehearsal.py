@@ -8,7 +8,7 @@ from qwen_agentkit.agents.group.conditions import MaxRounds, TextMention
 from qwen_agentkit.agents.group.edges import Edge
 from qwen_agentkit.agents.group.rehearsal import ScriptedSpeaker, hands_over, rehearse
 from qwen_agentkit.agents.group.state import TeamState
-from qwen_agentkit.agents.group.transcript import difference, transcript
+from qwen_agentkit.agents.group.transcripts import difference, transcript
 from qwen_agentkit.agents.group_chat import GroupChat
 from qwen_agentkit.agents.user_agent import UserAgent
 from qwen_agentkit.testing import ScriptedChatModel

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from qwen_agentkit.agents.group.state import TeamState
-from qwen_agentkit.agents.group.transcript import difference, read_talk, transcript
+from qwen_agentkit.agents.group.transcripts import difference, read_talk, transcript
 from qwen_agentkit.schema import ContentItem, FunctionCall, Message
 
 TALK = [

@@ -47,11 +47,11 @@ _WHERE = {
     "ScriptedSpeaker": ".rehearsal",
     "check_team": ".linter",
     "load_agent": ".loading",
-    "difference": ".transcript",
+    "difference": ".transcripts",
     "hands_over": ".rehearsal",
-    "read_talk": ".transcript",
+    "read_talk": ".transcripts",
     "rehearse": ".rehearsal",
-    "transcript": ".transcript",
+    "transcript": ".transcripts",
 }
 
 __getattr__, __dir__ = lazy_exports(__name__, _WHERE)
