@@ -190,7 +190,7 @@ class GroupChat(Team):
             )
             progress = Progress(kept, self.max_stalled_rounds, self.max_consecutive_same_speaker, self._refuses)
             while stop is None:
-                choice = self._next_speaker(kept, progress, keeps_state=state is not None)
+                choice = self._next_speaker(kept, progress, keeps_state=state is not None and state.outlives_run)
                 if choice.speaker is None:
                     stop = Stop(choice.reason)
                     break

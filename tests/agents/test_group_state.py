@@ -466,7 +466,21 @@ def test_a_process_that_dies_after_any_save_goes_on_to_the_same_end(build):
     check_every_save(build)
 
 
-@pytest.mark.parametrize("build", [graph_team, orchestrated_team])
+def nested_team():
+    inner = GroupChat(
+        [FnCallAgent([Glance()], thinker(f"nested/{name}"), name=name, repeats=False) for name in "AB"],
+        "round_robin",
+        max_round=3,
+        name="desk",
+    )
+    return GroupChat([inner, Talker(name="C")], "round_robin", max_round=4)
+
+
+def test_a_nested_team_talks_the_same_with_and_without_a_state():
+    assert plain(nested_team().run_nonstream(ASK)) == plain(nested_team().run_nonstream(ASK, state=TeamState()))
+
+
+@pytest.mark.parametrize("build", [graph_team, orchestrated_team, nested_team])
 def test_graphs_and_orchestrators_go_on_from_any_save(build):
     check_every_save(build)
 

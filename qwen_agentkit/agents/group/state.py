@@ -17,7 +17,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from qwen_agentkit.schema import SYSTEM, Message
 from qwen_agentkit.utils.files import write_atomically
@@ -77,6 +77,9 @@ class TeamState:
         open: Whether a run is under way or was broken off; running the team goes on with it.
         stop_reason: Why the last run ended.
     """
+
+    # Whether the state is there again in the team's next run; see `TurnState`.
+    outlives_run: ClassVar[bool] = True
 
     path: str | os.PathLike[str] | None = None
     team: dict[str, Any] = field(default_factory=dict)
@@ -331,6 +334,26 @@ class TeamState:
     def __deepcopy__(self, memo: dict[int, Any]) -> TeamState:
         # A state is an identity, like a cancel token: it reaches agents among their arguments, which programs copy.
         return self
+
+
+class TurnState(TeamState):
+    """The state of a team in one turn as another team's member: it is saved as a part of that team's.
+
+    Args:
+        outer: The other team's state.
+    """
+
+    # Each turn the member is given the whole conversation again.
+    outlives_run = False
+
+    def __init__(self, outer: TeamState) -> None:
+        super().__init__()
+        self._outer = outer
+
+    def keep(self) -> None:
+        """Saves this state in the other one."""
+        self._outer.turn = self.to_json()
+        self._outer.keep()
 
 
 def _described(team: dict[str, Any]) -> str:

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from qwen_agentkit.agent import Agent
 from qwen_agentkit.agents.fncall_agent import FnCallAgent
-from qwen_agentkit.agents.group.state import TeamState
+from qwen_agentkit.agents.group.state import TeamState, TurnState
 from qwen_agentkit.agents.group.termination import News, Stop, Termination
 from qwen_agentkit.agents.loop.turn import Checkpoint
 from qwen_agentkit.cancel import CancelToken
@@ -136,11 +136,23 @@ class TurnRun:
             if self._state.turn is not None:
                 kwargs.pop("lang", None)
                 return cast("Generator[list[Message]]", agent.resume(self._state.turn, decisions, **kwargs))
+        if self._save and getattr(agent, "takes_named_messages", False):
+            inner = TurnState(self._state)
+            if self._state.turn is not None:
+                inner.restore(self._state.turn)
+                if not inner.open:
+                    return _as_said(inner.response)  # saved at the very end of the turn
+                view = []
+            kwargs = {**kwargs, "state": inner, "decisions": decisions}
         return cast("Generator[list[Message]]", agent.run(view, **kwargs))
 
     def _keep(self, turn: dict[str, Any]) -> None:
         self._state.turn = turn
         self._state.keep()
+
+
+def _as_said(response: list[Message]) -> Generator[list[Message], None, None]:
+    yield response
 
 
 def handoff_target(said: Sequence[Message]) -> str | None:
