@@ -218,7 +218,10 @@ class _Job:
                 except queue.Empty:
                     return
                 try:
-                    if worker is None or not worker.is_alive():
+                    if worker is not None and not worker.is_alive():
+                        worker.close()
+                        worker = None
+                    if worker is None:
                         worker = pool().take(self.memory)
                     result = self._read(worker, path)
                 except OSError as error:
