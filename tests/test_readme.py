@@ -90,6 +90,12 @@ def test_the_setting_has_the_default_that_is_said(row, monkeypatch):
         assert str(getattr(settings, name)).lower() in (said.strip("`").lower(), f"{said.strip('`').lower()}.0")
 
 
+def test_the_extras_are_those_of_the_package():
+    declared = set(re.findall(r'^ {4}"(\w+)": \[|^EXTRAS\["(\w+)"\]', (ROOT / "setup.py").read_text("utf-8"), re.M))
+    said = {name for row in table("Extras") for name in re.findall(r"`(\w+)`", row[0])}
+    assert said <= {first or second for first, second in declared}
+
+
 def test_the_commands_that_ci_runs_stand_here():
     for mark, command in [("install-and-ask", "qwen-agentkit ask"), ("test", "-m pytest")]:
         block = README.partition(f"<!-- {mark} -->\n```bash\n")[2].partition("\n```")[0]
