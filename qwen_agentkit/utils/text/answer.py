@@ -63,7 +63,7 @@ RANKING_WEIGHTS = {
 }
 # What tells an answer from a near miss.
 CERTAINTY_WEIGHTS = {
-    "1": -8.6,
+    "1": -8.9,
     "weight missing in all passages": -2.8,
     "weight held by the sentence": -2.19,
     "with its neighbours": -0.8,
