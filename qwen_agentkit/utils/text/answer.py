@@ -9,11 +9,13 @@ answer is. Both sets of weights were fitted on one half of cmrc2018, XQuAD Engli
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 from qwen_agentkit.utils.knowledge import Passage
+from qwen_agentkit.utils.text.answer_weights import CERTAINTY_WEIGHTS, RANKING_WEIGHTS
 from qwen_agentkit.utils.text.bm25 import SmallIndex, lucene_idf
 from qwen_agentkit.utils.text.question import (
     Question,
@@ -39,53 +41,8 @@ _QUOTED_WITHIN = 3.5
 # How much more a window says than the next ones, where there are no next ones to tell.
 USUAL_SPREAD = 0.5
 KINDS = ("date", "number", "name", "place", "reason")
-
-# What a sentence is ranked by, each a share of the question's weight unless said otherwise.
-RANKING_WEIGHTS = {
-    "held": 3.54,
-    "BM25": 3.25,
-    "held by the sentence before alone": 2.99,
-    "held by the sentence after alone": 1.54,
-    "held by title and headings alone": 0.5,
-    "held by its window": 1.58,
-    "BM25 of its window beside the best window": 1.97,
-    "is in the best window": 0.34,
-    "1 / rank of its passage": 2.35,
-    "holds a date that is asked for": 1.95,
-    "a number": 1.58,
-    "a name": 0.39,
-    "a place": 1.56,
-    "a reason": 1.49,
-    "a number of what is counted": 2.05,
-    "defines what is asked": 1.0,
-    "neighbouring terms kept together": 1.65,
-    "length": 0.0,
-}
-# What tells an answer from a near miss.
-CERTAINTY_WEIGHTS = {
-    "1": -8.9,
-    "weight missing in all passages": -2.8,
-    "weight held by the sentence": -2.19,
-    "with its neighbours": -0.8,
-    "by its window": -3.02,
-    "length held by the sentence": 0.85,
-    "with its neighbours' length": 3.61,
-    "length held by its window": 2.44,
-    "the question has names": 0.8,
-    "share of names not in the window": -1.86,
-    "share of names not near": -0.19,
-    "BM25 of the best window, of what could be reached": 10.25,
-    "its lead over the second": -1.3,
-    "its lead over the next five": 3.72,
-    "lead times BM25": 6.5,
-    "there is one window only": 0.76,
-    "likelihood of the best sentence": 0.58,
-    "number of terms": 0.14,
-    "length of the terms held": 1.43,
-    "score of the best sentence": 2.4,
-    "holds what is asked for": -0.82,
-    "does not": -0.41,
-}
+# The rule under the first row of a Markdown table.
+_TABLE_RULE = re.compile(r"\|(?:\s*:?-{2,}:?\s*\|)+")
 _RANKING = tuple(RANKING_WEIGHTS.values())
 _CERTAINTY = tuple(CERTAINTY_WEIGHTS.values())
 _FIRST_KIND = list(RANKING_WEIGHTS).index("holds a date that is asked for")
@@ -301,10 +258,12 @@ def _sentences(passages: Sequence[Passage]) -> list[_Sentence]:
         own: list[_Sentence] = []
         room = _window_room(passage.text)
         filled = 0.0
-        for start, end in split_sentences(passage.text):
+        spans = split_sentences(passage.text)
+        for (start, end), following in zip(spans, [*spans[1:], (0, 0)], strict=True):
             text = passage.text[start:end]
             terms = segment(text)
-            introduces = is_heading(text) or text in headings
+            heads_table = _TABLE_RULE.fullmatch(passage.text, *following) is not None
+            introduces = is_heading(text) or text in headings or heads_table
             if introduces:
                 above = above | set(terms)
             if filled >= room:

@@ -117,3 +117,10 @@ def test_a_heading_is_no_quote_but_what_stands_under_it_is():
     )
     found = best_sentences("Is there an app?", [passage, Passage(2, "b", CHINESE)])
     assert "The app" not in [quote.text for quote in found.sentences]
+
+
+def test_the_head_of_a_table_is_no_quote_but_helps_its_rows():
+    table = "| Part | Warranty |\n| --- | --- |\n| Motor | 27 months |\n| Paint | 1 year |"
+    found = best_sentences("What warranty does the paint have?", [Passage(1, "a", table), Passage(2, "b", CHINESE)])
+    assert found.answered and found.best.text == "| Paint | 1 year |"
+    assert all("---" not in quote.text and "Part" not in quote.text for quote in found.sentences)
