@@ -35,6 +35,8 @@ RAG_KEYS = (
     "knowledge_in",
     "knowledge_mode",
 )
+# One for all memories: an object that holds a lock could be neither copied nor pickled.
+_LOCK = threading.Lock()
 # Conversation files that are remembered as unreadable, newest last.
 _MOST_PROBLEMS = 100
 
@@ -90,12 +92,11 @@ class Memory(Agent):
             **kwargs,
         )
         self.system_files = list(files or [])
-        self._lock = threading.Lock()
         self._problems: dict[str, str] = {}
 
     @property
     def problems(self) -> list[dict[str, str]]:
-        with self._lock:
+        with _LOCK:
             return [{"file": file, "reason": reason} for file, reason in self._problems.items()]
 
     def _run(self, messages: list[Message], lang: str = "en", **kwargs: Any) -> Iterator[list[Message]]:
@@ -157,7 +158,7 @@ class Memory(Agent):
         if not new:
             return
         if conversation is None:
-            with self._lock:
+            with _LOCK:
                 self.system_files = [*self.system_files, *new]
         prepare = getattr(self.function_map["retrieval"], "prepare", None)
         if prepare is not None:
@@ -165,7 +166,7 @@ class Memory(Agent):
             self._note_problems(prepare(of_conversation if conversation is not None else self.system_files), new)
 
     def _note_problems(self, problems: Sequence[dict[str, str]], files: Sequence[str]) -> None:
-        with self._lock:
+        with _LOCK:
             for file in files:
                 self._problems.pop(file, None)
             for problem in problems:
