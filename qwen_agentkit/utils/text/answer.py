@@ -37,7 +37,7 @@ _B = 0.4
 _WINDOW_WIDTH = 900
 ANSWERED_FROM = 0.5
 # A sentence whose score is further below the best one's is not quoted beside it: more quotes, hardly more answers.
-_QUOTED_WITHIN = 3.5
+_QUOTED_WITHIN = 5.0
 # How much more a window says than the next ones, where there are no next ones to tell.
 USUAL_SPREAD = 0.5
 KINDS = ("date", "number", "name", "place", "reason")
