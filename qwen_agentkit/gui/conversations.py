@@ -59,7 +59,9 @@ class Conversations:
         """Titles and ids, the last used first, or what fits a search best."""
         if search.strip():
             found = self.store.search(search, user, limit=_MOST_LISTED)
-            return [(title or say("no_title", lang), one) for one, title in {f.session_id: f.title for f in found}.items()]
+            return [
+                (title or say("no_title", lang), one) for one, title in {f.session_id: f.title for f in found}.items()
+            ]
         return [
             (info.title or say("no_title", lang), info.session_id)
             for info in self.store.sessions(user, limit=_MOST_LISTED)

@@ -79,14 +79,14 @@ def lay_out(gr: Any, cast: Cast, config: PageConfig, words: Words, enable_mentio
         )
         parts["sessions"] = gr.Radio([], label=words("conversations"), elem_id="qak-sessions", interactive=True)
         with gr.Row(visible=False, elem_id="qak-session-buttons") as parts["session_buttons"]:
-            parts["rename"] = gr.Button(words("rename"), size="sm", elem_id="qak-rename")
-            parts["delete"] = gr.Button(words("delete"), size="sm", elem_id="qak-delete")
+            parts["rename"] = gr.Button(words("rename"), size="sm", min_width=80, elem_id="qak-rename")
+            parts["delete"] = gr.Button(words("delete"), size="sm", min_width=80, elem_id="qak-delete")
         parts["title"] = gr.Textbox(
             placeholder=words("rename_to"), show_label=False, container=False, visible=False, elem_id="qak-title"
         )
         with gr.Row(visible=False) as parts["sure"]:
             parts["sure_yes"] = gr.Button(words("delete_sure"), size="sm", variant="stop", elem_id="qak-delete-sure")
-            parts["sure_no"] = gr.Button(words("keep"), size="sm")
+            parts["sure_no"] = gr.Button(words("keep"), size="sm", min_width=80)
         parts["theme"] = gr.Button(words("theme"), size="sm", elem_id="qak-theme")
     with gr.Column(elem_id="qak-main"):
         gr.HTML(_heading(cast, config, enable_mention), elem_id="qak-heading", padding=False)
@@ -95,13 +95,12 @@ def lay_out(gr: Any, cast: Cast, config: PageConfig, words: Words, enable_mentio
             show_label=False,
             height=None,
             scale=1,
-            layout="panel",
+            layout="bubble",
             editable="user",
             buttons=["copy"],
             feedback_options=None,
             avatar_images=(config.user_avatar, config.agent_avatar),
             examples=config.suggestions or None,
-            placeholder=_welcome(cast),
             # Text is made harmless before it comes here; this is the second wall.
             sanitize_html=True,
             allow_tags=False,
@@ -150,11 +149,6 @@ def _heading(cast: Cast, config: PageConfig, enable_mention: bool) -> str:
         line = escape(next(iter(cast.runners.values())).description or "")
     mentions = escape(json.dumps(list(names), ensure_ascii=False), quote=True)
     return f'<div class="qak-heading" data-mentions="{mentions}"><h1>{title}</h1><p>{line}</p></div>'
-
-
-def _welcome(cast: Cast) -> str:
-    description = next(iter(cast.runners.values())).description if len(cast.runners) == 1 else ""
-    return f"<p>{escape(description)}</p>" if description else ""
 
 
 def page_title(cast: Cast, config: PageConfig) -> str:

@@ -117,9 +117,7 @@ class Page:
         agent = self.cast.runner(self.runner_name(text_of(message), chosen))
         if self.config.verbose:
             logger.info("At the page %s gets: %s", agent.name, message)
-        return self.runs.start(
-            agent, session, [message], self.run_kwargs, is_here=lambda: self.tabs.has(visitor.user)
-        )
+        return self.runs.start(agent, session, [message], self.run_kwargs, is_here=lambda: self.tabs.has(visitor.user))
 
     def again(self, session: Session, index: int, visitor: Visitor, text: str | None = None) -> tuple[Session, Message]:
         """A branch of a conversation in which a message is sent again.

@@ -129,7 +129,7 @@ def _add_thinking(shown: Shown, place: int, message: Message, view: View, last: 
         thought = "".join(item.text or "" for item in thought)
     if thought and thought.strip():
         busy = last and not message.content and message.function_call is None
-        title = {"title": f"💭 {say('thinking', view.lang)}", "status": "pending" if busy else "done"}
+        title = {"title": say("thinking", view.lang), "status": "pending" if busy else "done"}
         shown.add(place, "assistant", escape(thought), metadata=title)
 
 
@@ -142,7 +142,10 @@ def _add_tool(
     text = _text(result) if result is not None else ""
     if text.strip():
         body += [f"**{say('result', view.lang)}**", _code(_pretty(text), "")]
-    metadata: dict[str, Any] = {"title": f"🔧 {_plain(name)}", "status": "pending" if running else "done"}
+    metadata: dict[str, Any] = {
+        "title": say("tool", view.lang, _plain(name)),
+        "status": "pending" if running else "done",
+    }
     brief = " ".join(arguments.split())
     if brief and brief != "{}":
         metadata["log"] = _plain(brief if len(brief) <= _MOST_IN_TITLE else brief[: _MOST_IN_TITLE - 1] + "…")
@@ -164,14 +167,12 @@ def _add_answer(shown: Shown, place: int, message: Message, view: View) -> None:
         return cited.linked(_PICTURE.sub(lambda match: _picture(match[1], match[2], view), piece))
 
     if text.strip():
-        shown.add(place, "assistant", escape(text, finish))
+        below = [cited.listed()]
+        for claim in extra.get("unsupported") or ():
+            words = claim.get("text") if isinstance(claim, dict) else claim
+            below.append(_note(say("unsupported", view.lang, words)) if words else "")
+        shown.add(place, "assistant", "\n\n".join([escape(text, finish), *filter(None, below)]))
     _add_media(shown, place, "assistant", message, view)
-    if text.strip() and (sources := cited.listed()):
-        shown.add(place, "assistant", sources)
-    for claim in extra.get("unsupported") or ():
-        words = claim.get("text") if isinstance(claim, dict) else claim
-        if words:
-            shown.add(place, "assistant", _note(say("unsupported", view.lang, words)))
 
 
 def _add_end(shown: Shown, place: int, message: Message, view: View) -> None:
@@ -240,7 +241,7 @@ def _media(kind: str, path: Path, view: View) -> str:
         return f'<a href="{address}"><img class="qak-image" src="{address}" alt="{name}"></a>'
     if kind in ("audio", "video"):
         return f'<{kind} class="qak-{kind}" controls preload="metadata" src="{address}"></{kind}>'
-    return f'<a class="qak-file" href="{address}">📄 {name}</a>'
+    return f'<a class="qak-file" href="{address}">{name}</a>'
 
 
 def _picture(words: str, address: str, view: View) -> str:

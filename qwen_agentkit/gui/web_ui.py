@@ -64,9 +64,7 @@ class WebUI:
             MissingDependencyError: Gradio is not installed.
             OSError: The port is taken.
         """
-        served = self.start(
-            messages, share, server_name, server_port, concurrency_limit, enable_mention, **run_kwargs
-        )
+        served = self.start(messages, share, server_name, server_port, concurrency_limit, enable_mention, **run_kwargs)
         served.wait()
 
     def start(
@@ -133,8 +131,8 @@ class WebUI:
             max_file_size=self.config.max_file_mb * 1_000_000,
             i18n=words.i18n,
             theme=_theme(gr),
-            css=_asset("page.css"),
-            head=f"<script>{_asset('page.js')}</script>",
+            # Not as `css`: Gradio would bind every rule to its own container, and the drawer lies outside of it.
+            head=f"<style>{_asset('page.css')}</style><script>{_asset('page.js')}</script>",
             app_kwargs={
                 "docs_url": None,
                 "redoc_url": None,
