@@ -104,6 +104,7 @@ class ToolCallFinished(Event):
         result: What the model gets.
         error: The failure in full, with traceback, None when it went well. Never shown to the model.
         seconds: How long it took.
+        value: The very object that the tool returned, for the program; not in `to_dict`.
     """
 
     call_id: str
@@ -112,6 +113,10 @@ class ToolCallFinished(Event):
     result: Any = None
     error: str | None = None
     seconds: float = 0.0
+    value: Any = field(default=None, compare=False, repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"type": self.type, **{name: value for name, value in vars(self).items() if name != "value"}}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -64,6 +64,8 @@ class FnCallAgent(Agent):
         approve: Who decides about tool calls: True, False, `"pause"`, a dict by tool name, or a function of the
             `ToolCall` that returns True, False, a reason, a `Decision`, or `"pause"`.
         repeats: Notices for repeated calls; False for none.
+        repeat_by: What counts as a repeat where `repeats` does not say: `call` (the same tool with equal
+            arguments) or `tool` (whatever its arguments, unless its results differ).
         large_results: Where results over 27,500 tokens are kept, for the model to read page by page; False leaves
             every result whole.
         tool_schema_mode: `full`, or `light`: the model first gets names and descriptions, and the parameters only
@@ -99,6 +101,7 @@ class FnCallAgent(Agent):
         max_handoffs: int = 3,
         approve: bool | str | Mapping[str, Any] | Callable[[ToolCall], Any] | None = None,
         repeats: RepeatGuard | bool | None = None,
+        repeat_by: str = "call",
         large_results: LargeResults | bool | None = None,
         tool_schema_mode: str = "full",
         tool_search: ToolSearch | bool | None = None,
@@ -120,7 +123,7 @@ class FnCallAgent(Agent):
         self.handoff_map = handoff_tools(handoffs, set(self.function_map))
         self.handoff_mode = setup.checked_handoff_mode(handoff_mode, self.handoff_map)
         self.max_handoffs = max_handoffs
-        self.repeats = setup.repeat_guard(repeats)
+        self.repeats = setup.repeat_guard(repeats, repeat_by)
         self.large_results = setup.large_results(large_results)
         self.tool_schema_mode = setup.checked_schema_mode(tool_schema_mode)
         self.tool_search = setup.tool_search(tool_search)

@@ -66,7 +66,8 @@ def call_tool(
     for attempt in range(1, attempts + 1):
         try:
             result = call.complete(tool.call(arguments, **declared(type(tool).call, kwargs)))
-            return call.finish(events.OK, to_content(result, tool, run.lang if run is not None else "en"))
+            content = to_content(result, tool, run.lang if run is not None else "en")
+            return call.finish(events.OK, content, value=result)
         except (RunCancelled, RunLimitExceeded) as error:
             call.finish(events.CANCELLED, one_line(error))
             raise
@@ -148,7 +149,7 @@ class _Call:
             forget()
 
     def finish(
-        self, outcome: str, content: str | list[ContentItem], error: BaseException | None = None
+        self, outcome: str, content: str | list[ContentItem], error: BaseException | None = None, value: Any = None
     ) -> str | list[ContentItem]:
         detail = None if error is None else "".join(traceback.format_exception(error))
         if outcome == events.FAILED:
@@ -166,6 +167,7 @@ class _Call:
                 result=shown,
                 error=detail,
                 seconds=time.monotonic() - self.started,
+                value=value,
             )
         return content
 

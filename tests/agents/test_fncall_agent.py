@@ -296,6 +296,9 @@ def test_a_result_without_usable_data_is_a_fixed_notice():
         """A price."""
         return {"valid": False, "data": None, "error": "no quote"}
 
+    events = list(bot([call("price"), "There is no price."], price).run_events(USER))
+    (finished,) = [event for event in events if isinstance(event, ToolCallFinished)]
+    assert finished.value == {"valid": False, "data": None, "error": "no quote"} and "value" not in finished.to_dict()
     agent = bot([call("price"), "There is no price."], price)
     last = agent.run_nonstream(USER)
     assert "no usable data" in last[1]["content"] and "no quote" in last[1]["content"]

@@ -87,6 +87,18 @@ def test_by_tool_counts_whatever_the_arguments_unless_results_differ():
     assert guard.streak(different) == 1
 
 
+def test_an_agent_may_count_by_tool():
+    script = [call("echo", text=text) for text in ("a", "b", "c")] + ["done"]
+
+    @tool(name="echo")
+    def deaf(text: str) -> str:
+        """Says nothing of it."""
+        return "nothing"
+
+    assert "Note" in results(bot(script, deaf, repeat_by="tool").run_nonstream(USER))[2]
+    assert not any("Note" in text for text in results(bot(script, deaf).run_nonstream(USER)))
+
+
 def test_a_hard_stop_ends_the_turn_with_an_answer():
     script = [call("echo", text="a")] * 3 + ["I give up."]
     last = bot(script, repeats=RepeatGuard(stop_at=3)).run_nonstream(USER)

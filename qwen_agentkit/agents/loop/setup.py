@@ -39,10 +39,10 @@ def checked_handoff_mode(mode: str, tools: Mapping[str, HandoffTool]) -> str:
     return mode
 
 
-def repeat_guard(repeats: RepeatGuard | bool | None) -> RepeatGuard | None:
-    """The guard for an agent's `repeats` argument."""
+def repeat_guard(repeats: RepeatGuard | bool | None, by: str) -> RepeatGuard | None:
+    """The guard for an agent's `repeats` and `repeat_by` arguments."""
     if repeats is None or repeats is True:
-        return RepeatGuard()
+        return RepeatGuard(by)
     if repeats is False:
         return None
     if not isinstance(repeats, RepeatGuard):
