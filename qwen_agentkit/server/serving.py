@@ -1,0 +1,87 @@
+"""Runs a server in this process until it is told to stop, and lets running answers end."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from typing import Any
+
+import uvicorn
+from fastapi import FastAPI
+
+from qwen_agentkit.server.service import Service
+from qwen_agentkit.server.users import is_loopback
+
+# Beyond the time that runs get to end: for their last events to leave.
+_LAST_EVENTS_SECONDS = 5
+_LOOK_SECONDS = 0.05
+
+
+class Server(uvicorn.Server):
+    """Gives runs time to end when the process is told to stop, then cancels them.
+
+    Args:
+        config: Uvicorn's settings.
+        service: The service of the application.
+    """
+
+    def __init__(self, config: uvicorn.Config, service: Service) -> None:
+        super().__init__(config)
+        self._service = service
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        board = self._service.board
+        board.closing = True
+        ending = asyncio.ensure_future(self._end_runs())
+        await super().shutdown(sockets)
+        ending.cancel()
+
+    async def _end_runs(self) -> None:
+        """No run is left after `shutdown_seconds`; those in the background get that time, too."""
+        loop = asyncio.get_running_loop()
+        over = loop.time() + self._service.options.shutdown_seconds
+        while not self._service.board.idle and loop.time() < over and not self.force_exit:
+            await asyncio.sleep(_LOOK_SECONDS)
+        self._service.board.close()
+
+
+def run_server(app: FastAPI, host: str, port: int, settings: dict[str, Any]) -> None:
+    """Serves an application of `build_app`.
+
+    Raises:
+        ValueError: The address can be reached from outside and there is neither a token nor `without_token`.
+        OSError: The address is in use.
+    """
+    service: Service = app.state.service
+    check_address(host, service)
+    options = service.options
+    config = uvicorn.Config(
+        app,
+        host=host,
+        port=port,
+        timeout_graceful_shutdown=int(options.shutdown_seconds) + _LAST_EVENTS_SECONDS,
+        **{"log_level": "warning", "access_log": False, **settings},
+    )
+    # Bound here, so that an address in use is an error and not an exit.
+    listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host.strip("[]"), port))
+    except BaseException:
+        listening.close()
+        raise
+    Server(config, service).run([listening])
+
+
+def check_address(host: str, service: Service) -> None:
+    """Refuses to serve strangers by accident.
+
+    Raises:
+        ValueError: See `run_server`.
+    """
+    if service.tokens.wanted or service.options.without_token or is_loopback(host):
+        return
+    raise ValueError(
+        f"The address {host} can be reached from other machines. Give tokens (--token USER:TOKEN), or say "
+        "without_token (--no-token) to serve everyone who reaches it"
+    )
