@@ -8,6 +8,8 @@ import typer
 
 from qwen_agentkit.cli.ask import ask
 from qwen_agentkit.cli.chat import chat
+from qwen_agentkit.cli.mcp import mcp
+from qwen_agentkit.cli.web import web
 from qwen_agentkit.version import __version__
 
 app = typer.Typer(
@@ -21,6 +23,8 @@ app = typer.Typer(
 )
 app.command("ask")(ask)
 app.command("chat")(chat)
+app.command("web")(web)
+app.command("mcp")(mcp)
 
 
 def _version(wanted: bool) -> None:
