@@ -14,6 +14,7 @@ import uuid
 from asyncio import AbstractEventLoop
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from qwen_agentkit.cancel import CancelToken
@@ -100,8 +101,10 @@ class RunContext:
         self.agent = agent
         self.parent = parent
         self.own_limits = limits
-        self.cancel: CancelToken = CancelToken(parent.cancel if parent else None)
-        self._unlink_outside = cancel.on_cancel(lambda: self._follow(cancel)) if cancel is not None else None
+        self.cancel: CancelToken = CancelToken()
+        # Tokens that this run's own follows from its first step on: a run that is never begun leaves no trace there.
+        self._followed = [token for token in (cancel, parent.cancel if parent else None) if token is not None]
+        self._unlink: list[Callable[[], None]] = []
         if parent is None:
             self.ledger = LimitLedger(limits)
         else:
@@ -210,7 +213,9 @@ class RunContext:
             run = run.parent
 
     def enter(self) -> contextvars.Context:
-        """A copy of the current context in which this run is the current one; use it with `context.run`."""
+        """Begins: returns a copy of the current context in which this run is the current one, for `context.run`."""
+        for token in self._followed:
+            self._unlink.append(token.on_cancel(partial(self._follow, token)))
         context = contextvars.copy_context()
         context.run(_current.set, self)
         context.run(reader.set, None)
@@ -218,9 +223,8 @@ class RunContext:
 
     def close(self) -> None:
         """Takes the run off the tokens it follows."""
-        self.cancel.detach()
-        if self._unlink_outside is not None:
-            self._unlink_outside()
+        for unlink in self._unlink:
+            unlink()
 
     def __deepcopy__(self, memo: dict[int, object]) -> RunContext:
         # Like its token, a run is an identity; it may be reached from kwargs that a program deepcopies.

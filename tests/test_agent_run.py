@@ -464,3 +464,11 @@ def test_agents_deepcopy():
     agent = Spy(name="Mia", system_message="x")
     twin = copy.deepcopy(agent)
     assert twin is not agent and twin.name == "Mia" and twin.run_nonstream(USER)[0]["content"] == "ok"
+
+
+def test_a_run_that_is_never_begun_leaves_no_trace_on_the_programs_token():
+    token = CancelToken()
+    for _ in range(3):
+        Spy().run(USER, cancel=token)
+        list(Spy().run(USER, cancel=token))
+    assert token._callbacks == {}
