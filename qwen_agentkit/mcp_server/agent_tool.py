@@ -12,7 +12,7 @@ from pydantic import Field
 
 from qwen_agentkit.agent import Agent
 from qwen_agentkit.mcp_server.asking import ask as ask_agent
-from qwen_agentkit.mcp_server.sdk import Context, MCPServer, ToolError, annotations
+from qwen_agentkit.mcp_server.sdk import Context, MCPServer, ToolError, hints
 
 # Conversations that are kept; the one that rested longest is forgotten first.
 MAX_CONVERSATIONS = 100
@@ -70,5 +70,5 @@ def build(agent: Agent) -> Any:
         return AgentReply(said.text, key, said.end, said.citations)
 
     described = agent.description or f"Asks the agent {name}."
-    server.add_tool(ask, description=described, annotations=annotations(f"Ask {name}", read_only=False))
+    server.add_tool(ask, description=described, annotations=hints(f"Ask {name}", read_only=False))
     return server

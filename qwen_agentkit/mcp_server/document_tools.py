@@ -14,7 +14,7 @@ from qwen_agentkit.agent import Agent
 from qwen_agentkit.errors import QwenAgentKitError
 from qwen_agentkit.mcp_server.asking import ask
 from qwen_agentkit.mcp_server.library import Library, Reading, SearchResult, Unreadable
-from qwen_agentkit.mcp_server.sdk import Context, MCPServer, ToolError, annotations
+from qwen_agentkit.mcp_server.sdk import Context, MCPServer, ToolError, hints
 
 _Result = TypeVar("_Result")
 
@@ -101,9 +101,9 @@ def build(library: Library, agent: Agent, model: str) -> Any:
         citations = [Citation(**{name: one[name] for name in known if name in one}) for one in said.citations]
         return DocumentAnswer(said.text, said.answered, citations, problems, model)
 
-    server.add_tool(search_documents, annotations=annotations("Search documents", read_only=True))
-    server.add_tool(read_document, annotations=annotations("Read a document", read_only=True))
-    server.add_tool(ask_documents, annotations=annotations("Ask the documents", read_only=True))
+    server.add_tool(search_documents, annotations=hints("Search documents", read_only=True))
+    server.add_tool(read_document, annotations=hints("Read a document", read_only=True))
+    server.add_tool(ask_documents, annotations=hints("Ask the documents", read_only=True))
     return server
 
 

@@ -226,7 +226,7 @@ def _part(document: Document, page: int | None, start: int) -> Reading:
     if bound - begin > READING_CHARS:
         whole = [stop for _, stop in spans if begin < stop <= begin + READING_CHARS]
         end = whole[-1] if whole else begin + READING_CHARS
-    pages = [
+    on_pages = [
         block.page
         for (first, stop), block in zip(spans, document.blocks, strict=True)
         if first < end and stop > begin and block.page is not None
@@ -238,8 +238,8 @@ def _part(document: Document, page: int | None, start: int) -> Reading:
         document=document.source,
         title=document.title,
         text=document.text[begin:end],
-        page=min(pages, default=None),
-        page_end=max(pages, default=None),
+        page=min(on_pages, default=None),
+        page_end=max(on_pages, default=None),
         pages=document.page_count,
         start=begin,
         end=end,

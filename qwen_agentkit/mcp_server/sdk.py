@@ -10,14 +10,14 @@ try:
     from mcp.server.mcpserver import Context, MCPServer
     from mcp.server.mcpserver.exceptions import ToolError
 except ImportError:
-    from mcp.server.fastmcp import Context  # type: ignore[no-redef]
-    from mcp.server.fastmcp import FastMCP as MCPServer  # type: ignore[no-redef]
+    from mcp.server.fastmcp import Context  # type: ignore[no-redef, attr-defined]
+    from mcp.server.fastmcp import FastMCP as MCPServer  # type: ignore[no-redef, attr-defined]
     from mcp.server.fastmcp.exceptions import ToolError  # type: ignore[no-redef]
 
-__all__ = ["Context", "MCPServer", "ToolError", "annotations"]
+__all__ = ["Context", "MCPServer", "ToolError", "hints"]
 
 
-def annotations(title: str, *, read_only: bool) -> Any:
+def hints(title: str, *, read_only: bool) -> Any:
     """Hints for the client about a tool.
 
     Args:
