@@ -6,6 +6,7 @@ from qwen_agentkit.utils.lazy import lazy_exports
 
 _WHERE = {
     "Fact": ".facts",
+    "IndexMemory": ".index_memory",
     "LongTermMemory": ".long_term",
     "Memory": ".memory",
     "Recollection": ".long_term",

@@ -1,10 +1,32 @@
-"""Which model makes search words: thinking models take long over them, so they hand the work to a quick one."""
+"""Which model makes search words, and how much of a model's window passages may take.
+
+Thinking models take long over search words, so they hand the work to a quick one.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 _THINKING = ("qwq", "qvq", "qwen3")
+# Share of a model's context window that passages may take.
+_WINDOW_SHARE = 0.5
+
+
+def within_window(tokens: int, llm: Any) -> int:
+    """The budget of tokens for passages, bounded by the context window of the model that is to read them.
+
+    Args:
+        tokens: What is asked for.
+        llm: A model, its configuration or name, or None.
+    """
+    if llm is None:
+        return tokens
+    from qwen_agentkit.llm.profiles import profile_for, profile_of
+
+    profile = profile_for(str(llm.get("model") or "")) if isinstance(llm, dict) else profile_of(llm)
+    if profile.context_window is None:
+        return tokens
+    return min(tokens, int(profile.context_window * _WINDOW_SHARE))
 
 
 def keyword_model(llm: Any) -> Any:

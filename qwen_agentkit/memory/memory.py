@@ -12,7 +12,7 @@ from qwen_agentkit.agent import Agent
 from qwen_agentkit.errors import ModelServiceError
 from qwen_agentkit.events import MemoryRetrieved
 from qwen_agentkit.log import logger
-from qwen_agentkit.memory.keyword_model import keyword_model
+from qwen_agentkit.memory.keyword_model import keyword_model, within_window
 from qwen_agentkit.memory.small_talk import is_small_talk
 from qwen_agentkit.run_context import current_run
 from qwen_agentkit.schema import ASSISTANT, USER, Message
@@ -47,9 +47,9 @@ class Memory(Agent):
     Args:
         function_list, llm, system_message: As for `Agent`. The model is used for search words only.
         files: Paths, folders, globs, addresses.
-        rag_cfg: `max_ref_token` (tokens of passages to return, 20000), `parser_page_size` (tokens of a chunk,
-            500), `rag_searchers` (names, `["keyword_search", "front_page_search"]`), `rag_keygen_strategy` (name
-            of a strategy in `agents.keygen_strategies`, or `"none"`), `llm` (another model for the search words),
+        rag_cfg: `max_ref_token` (tokens of passages to return: 20000, and at most half of the model's window),
+            `parser_page_size` (tokens of a chunk, 500), `rag_searchers` (names, `["keyword_search",
+            "front_page_search"]`), `rag_keygen_strategy` (name of a strategy in `agents.keygen_strategies`, or `"none"`), `llm` (another model for the search words),
             `embedder`, `reranker`, `store` (see `rag.DocumentIndex`), `knowledge_in` (`"system"`, fenced and last,
             or `"user"`), `knowledge_mode` (`"inject"`; `"tool"`: the model searches itself; `"both"`).
 
@@ -74,7 +74,8 @@ class Memory(Agent):
         for key, known in (("knowledge_in", ("system", "user")), ("knowledge_mode", ("inject", "tool", "both"))):
             if self.cfg.get(key, known[0]) not in known:
                 raise ValueError(f"rag_cfg[{key!r}] is one of {', '.join(known)}, not {self.cfg[key]!r}")
-        self.max_ref_token: int = self.cfg.get("max_ref_token", settings.DEFAULT_MAX_REF_TOKEN)
+        wanted = self.cfg.get("max_ref_token", settings.DEFAULT_MAX_REF_TOKEN)
+        self.max_ref_token: int = within_window(wanted, llm)
         self.parser_page_size: int = self.cfg.get("parser_page_size", settings.DEFAULT_PARSER_PAGE_SIZE)
         self.rag_searchers = self.cfg.get("rag_searchers") or settings.DEFAULT_RAG_SEARCHERS
         self.rag_keygen_strategy = self.cfg.get("rag_keygen_strategy", settings.DEFAULT_RAG_KEYGEN_STRATEGY)

@@ -259,6 +259,13 @@ def test_search_words_of_thinking_models_come_from_a_quick_one():
     assert keyword_model({"model": "gpt-4o-mini", "model_type": "oai"}).model == "gpt-4o-mini"
 
 
+def test_passages_never_take_more_than_half_of_the_models_window():
+    small = ScriptedChatModel(["x"], cfg={"profile": {"context_window": 4096}})
+    assert Memory(llm=small).max_ref_token == 2048
+    assert Memory(llm=small, rag_cfg={"max_ref_token": 300}).max_ref_token == 300
+    assert Memory(llm=ScriptedChatModel(["x"])).max_ref_token == Memory().max_ref_token == 20000
+
+
 def test_names_that_qwen_agent_programs_import():
     assert set(KNOWLEDGE_TEMPLATE) == set(KNOWLEDGE_SNIPPET) == {"en", "zh"}
     assert "{knowledge}" in KNOWLEDGE_TEMPLATE["en"] and "{source}" in KNOWLEDGE_SNIPPET["zh"]
