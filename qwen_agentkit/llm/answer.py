@@ -208,7 +208,7 @@ def _attempt(
     model: BaseChatModel, request: ModelRequest, reply: Reply, clock: usage.Clock
 ) -> Generator[list[Message], None, Outcome]:
     """One request. Every yield is the whole answer so far, what earlier attempts showed included."""
-    with limiter_of(model).slot(request.messages):
+    with limiter_of(model).slot(request.messages, request.functions):
         run = current_run()
         if run is not None:
             run.reserve_model_call()

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from qwen_agentkit.errors import RunCancelled
 from qwen_agentkit.llm._transport import after_fork
-from qwen_agentkit.llm.length import count_message_tokens
+from qwen_agentkit.llm.length import count_input_tokens
 from qwen_agentkit.run_context import current_run
 from qwen_agentkit.schema import Message
 
@@ -50,8 +50,12 @@ class RateLimiter:
         self._queue: deque[object] = deque()
 
     @contextlib.contextmanager
-    def slot(self, messages: Sequence[Message]) -> Iterator[None]:
-        """Waits until a request with these messages may go out; while inside it counts as in flight.
+    def slot(self, messages: Sequence[Message], functions: Sequence[Mapping[str, Any]] = ()) -> Iterator[None]:
+        """Waits until a request may go out; while inside it counts as in flight.
+
+        Args:
+            messages: What is sent; past thinking, which is not, does not count.
+            functions: Schemas of the tools that are sent beside the messages.
 
         Raises:
             RunCancelled: The run was cancelled while waiting.
@@ -59,7 +63,7 @@ class RateLimiter:
         if self._requests is None and self._tokens is None and self._most is None:
             yield
             return
-        self._wait(sum(map(count_message_tokens, messages)) if self._tokens is not None else 0)
+        self._wait(count_input_tokens(messages, functions) if self._tokens is not None else 0)
         try:
             yield
         finally:

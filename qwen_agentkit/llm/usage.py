@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from qwen_agentkit.limits import Usage
-from qwen_agentkit.llm.length import count_message_tokens
+from qwen_agentkit.llm.length import count_input_tokens, count_message_tokens
 from qwen_agentkit.llm.request import ModelRequest
 from qwen_agentkit.run_context import current_run
 from qwen_agentkit.schema import Message
@@ -80,7 +80,7 @@ class Clock:
 def estimated(request: ModelRequest, reply: list[Message]) -> Usage:
     """Token counts for a service that gives none."""
     return Usage(
-        prompt_tokens=sum(map(count_message_tokens, request.messages)),
+        prompt_tokens=count_input_tokens(request.messages, request.functions),
         completion_tokens=sum(map(count_message_tokens, reply)),
     )
 

@@ -11,12 +11,14 @@ from qwen_agentkit.llm.rate_limits import RateLimiter, limiter_of
 from qwen_agentkit.run_context import RunContext
 from qwen_agentkit.schema import Message
 from qwen_agentkit.testing import ScriptedChatModel
+from qwen_agentkit.utils.tokenization_qwen import count_tokens
 
 ASKED = [Message("user", "hi")]
 
 
 @pytest.fixture
 def short_minute(monkeypatch):
+    count_tokens("the vocabulary is read at its first use, which takes longer than such a minute")
     monkeypatch.setattr(rate_limits, "MINUTE", 0.3)
 
 
@@ -47,6 +49,18 @@ def test_tokens_a_minute(short_minute):
     message = [Message("user", "word " * 100)]
     times = times_of(RateLimiter(tokens_per_minute=250), 3, message)
     assert times[1] < 0.25 <= times[2]
+
+
+def test_past_thinking_is_not_sent_and_does_not_count_but_tools_do(short_minute):
+    thought = [Message("user", "hi"), Message("assistant", "", reasoning_content="word " * 400), Message("user", "go")]
+    assert times_of(RateLimiter(tokens_per_minute=100), 2, thought)[1] < 0.25
+    limiter = RateLimiter(tokens_per_minute=100)
+    tool = {"name": "f", "description": "word " * 60, "parameters": {}}
+    begun = time.monotonic()
+    for _ in range(2):
+        with limiter.slot(ASKED, [tool]):
+            pass
+    assert time.monotonic() - begun >= 0.25
 
 
 def test_a_request_larger_than_the_limit_goes_out_alone(short_minute):

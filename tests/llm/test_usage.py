@@ -68,6 +68,18 @@ def test_a_service_that_does_not_count_is_estimated():
     assert used["completion_tokens"] > 0
 
 
+def test_an_estimate_leaves_past_thinking_out_and_counts_the_tools():
+    def prompt_tokens(messages, functions=None):
+        answer = ScriptedChatModel(["fine"]).chat(messages, functions=functions, stream=False)
+        return answer[-1]["extra"]["usage"]["prompt_tokens"]
+
+    thought = {"role": "assistant", "content": "yes", "reasoning_content": "word " * 300}
+    told = {"role": "assistant", "content": "yes"}
+    assert prompt_tokens([*HI, thought, *HI]) == prompt_tokens([*HI, told, *HI])
+    tool = {"name": "f", "description": "word " * 100, "parameters": {"type": "object", "properties": {}}}
+    assert prompt_tokens(HI, [tool]) > prompt_tokens(HI) + 100
+
+
 def test_a_limit_of_model_calls_is_kept_before_the_call():
     model = ScriptedChatModel(["a", "b"])
     run = RunContext(limits=RunLimits(model_calls=1))

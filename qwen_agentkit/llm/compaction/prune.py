@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from qwen_agentkit.errors import RunCancelled, RunLimitExceeded
 from qwen_agentkit.llm.compaction.policy import Budget
 from qwen_agentkit.llm.compaction.remembered import Remembered
 from qwen_agentkit.llm.history import groups_of
@@ -91,6 +92,8 @@ class PruneToolResults:
         if budget.summarize is not None:
             try:
                 told = budget.summarize(name, text)
+            except (RunCancelled, RunLimitExceeded):
+                raise
             except Exception:
                 # A tool's own code: the history must not depend on it.
                 logger.warning("The tool %s could not sum up its result; both ends are kept", name, exc_info=True)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import copy
 import pickle
+import threading
+import time
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qwen_agentkit.errors import ModelServiceError
+from qwen_agentkit.errors import ModelServiceError, RunCancelled
 from qwen_agentkit.events import HistoryCompacted
+from qwen_agentkit.llm import get_chat_model
 from qwen_agentkit.llm.compaction import (
     SUMMARIZE_RESULT,
     Budget,
@@ -29,7 +32,10 @@ from qwen_agentkit.llm.history import check_history, repair_history
 from qwen_agentkit.llm.length import count_input_tokens
 from qwen_agentkit.run_context import RunContext
 from qwen_agentkit.schema import ContentItem, FunctionCall, Message
-from qwen_agentkit.testing import ScriptedChatModel
+from qwen_agentkit.testing import ScriptedChatModel, reply
+from tests.servers.model_server import Answer
+
+PRUNE_BY_MODEL = {"summary": {}, "prune": {"by_model": True}}
 
 
 def words(number: int) -> str:
@@ -358,6 +364,57 @@ def test_a_failed_summary_leaves_the_messages_as_they_were():
     broken = ScriptedChatModel([ModelServiceError(code="400", message="no")])
     broken.cfg["compaction"] = {"by": "summary", "summary_chars": 200, "max_tokens": count_input_tokens(messages)}
     assert compact(broken, messages) == messages
+
+
+@pytest.mark.parametrize("by", ["summary", "prune"])
+def test_a_cancel_during_a_compaction_is_heard_within_half_a_second(by):
+    messages = talk(20, tools=2)
+    setting = {"by": by, "summary_chars": 200, "max_tokens": count_input_tokens(messages)}
+    asked = model([reply("A summary.", hang_after=0)], compaction={**setting, **PRUNE_BY_MODEL[by]})
+    run = RunContext("bot")
+    cancelled_at = []
+
+    def cancel():
+        cancelled_at.append(time.monotonic())
+        run.cancel.cancel("stop")
+
+    threading.Timer(0.2, cancel).start()
+    with pytest.raises(RunCancelled):
+        run.enter().run(lambda: list(asked.chat(messages)))
+    assert time.monotonic() - cancelled_at[0] < 0.5
+    assert len(asked.requests) == 1  # the question itself was never asked
+
+
+def test_a_cancel_during_a_summary_by_a_service_is_heard_within_half_a_second(oai_server):
+    oai_server.script = [Answer("never comes", hang=True)]
+    messages = talk(20)
+    setting = {"by": "summary", "summary_chars": 200, "max_tokens": count_input_tokens(messages)}
+    asked = get_chat_model({"model": "m", "model_server": oai_server.url, "compaction": setting})
+    run = RunContext("bot")
+    cancelled_at = []
+
+    def cancel():
+        while not oai_server.seen:
+            time.sleep(0.02)
+        cancelled_at.append(time.monotonic())
+        run.cancel.cancel("stop")
+
+    threading.Thread(target=cancel, daemon=True).start()
+    with pytest.raises(RunCancelled):
+        run.enter().run(lambda: list(asked.chat(messages)))
+    assert time.monotonic() - cancelled_at[0] < 0.5
+
+
+def test_a_tool_that_is_cancelled_while_it_concludes_ends_the_run():
+    def cancelled(name, text):
+        raise RunCancelled("stop")
+
+    messages = talk(1, tools=4)
+    asked = model(compaction={"by": "prune", "max_tokens": count_input_tokens(messages)})
+    run = RunContext("bot")
+    run.state[SUMMARIZE_RESULT] = cancelled
+    with pytest.raises(RunCancelled):
+        run.enter().run(compact, asked, messages)
 
 
 def test_policies_are_chained_until_the_history_is_short_enough():
