@@ -9,6 +9,7 @@ import typer
 from qwen_agentkit.cli.ask import ask
 from qwen_agentkit.cli.chat import chat
 from qwen_agentkit.cli.mcp import mcp
+from qwen_agentkit.cli.serve import serve
 from qwen_agentkit.cli.web import web
 from qwen_agentkit.version import __version__
 
@@ -24,6 +25,7 @@ app = typer.Typer(
 app.command("ask")(ask)
 app.command("chat")(chat)
 app.command("web")(web)
+app.command("serve")(serve)
 app.command("mcp")(mcp)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from qwen_agentkit.utils.optional import need
@@ -39,6 +39,8 @@ def serve(
     host: str = "127.0.0.1",
     port: int = DEFAULT_PORT,
     options: ServerOptions | None = None,
+    *,
+    started: Callable[[str], object] | None = None,
     **uvicorn_settings: Any,
 ) -> None:
     """Serves agents until the process is told to stop (SIGINT, SIGTERM); running answers get time to end.
@@ -48,6 +50,7 @@ def serve(
         host: Address to listen on.
         port: Port to listen on; 0 takes a free one.
         options: Settings.
+        started: Called with the server's address when it takes requests.
         **uvicorn_settings: Further arguments of `uvicorn.Config`, such as `ssl_certfile`.
 
     Raises:
@@ -57,4 +60,4 @@ def serve(
     need("uvicorn", extra="server")
     from qwen_agentkit.server.serving import run_server
 
-    run_server(create_app(agents, options), host, port, uvicorn_settings)
+    run_server(create_app(agents, options), host, port, uvicorn_settings, started)

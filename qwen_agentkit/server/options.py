@@ -11,6 +11,9 @@ from qwen_agentkit.limits import RunLimits
 if TYPE_CHECKING:
     from qwen_agentkit.session.store import SessionStore
 
+# Name under which an agent without one is served.
+UNNAMED = "agent"
+
 # Endings of files that a session takes: what `rag` reads, and what models see and hear.
 _DOCUMENTS = (
     "pdf docx pptx xlsx xls xlsm ods odt odp rtf epub csv tsv txt md rst log html htm xml json jsonl yaml yml toml"

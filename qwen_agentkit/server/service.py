@@ -14,7 +14,7 @@ from qwen_agentkit.server.failures import RequestFailed, not_found
 from qwen_agentkit.server.idempotency import IdempotencyKeys
 from qwen_agentkit.server.live_sessions import LiveSessions
 from qwen_agentkit.server.metrics import Metrics
-from qwen_agentkit.server.options import ServerOptions
+from qwen_agentkit.server.options import UNNAMED, ServerOptions
 from qwen_agentkit.server.pausing import PAUSED
 from qwen_agentkit.server.run import ANSWER, ENDED, Order, ServerRun
 from qwen_agentkit.server.uploads import Uploads
@@ -22,7 +22,6 @@ from qwen_agentkit.server.users import Tokens
 from qwen_agentkit.session.session import Session
 from qwen_agentkit.session.store import SessionStore
 
-UNNAMED = "agent"
 SWEEP_SECONDS = 5.0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from collections.abc import Callable
 from typing import Any
 
 import uvicorn
@@ -23,11 +24,18 @@ class Server(uvicorn.Server):
     Args:
         config: Uvicorn's settings.
         service: The service of the application.
+        started: Called when the server takes requests.
     """
 
-    def __init__(self, config: uvicorn.Config, service: Service) -> None:
+    def __init__(self, config: uvicorn.Config, service: Service, started: Callable[[], object] = lambda: None) -> None:
         super().__init__(config)
         self._service = service
+        self._on_start = started
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._on_start()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         board = self._service.board
@@ -45,8 +53,14 @@ class Server(uvicorn.Server):
         self._service.board.close()
 
 
-def run_server(app: FastAPI, host: str, port: int, settings: dict[str, Any]) -> None:
-    """Serves an application of `build_app`.
+def run_server(
+    app: FastAPI,
+    host: str,
+    port: int,
+    settings: dict[str, Any],
+    started: Callable[[str], object] | None = None,
+) -> None:
+    """Serves an application of `build_app`; see `qwen_agentkit.server.serve`.
 
     Raises:
         ValueError: The address can be reached from outside and there is neither a token nor `without_token`.
@@ -70,7 +84,10 @@ def run_server(app: FastAPI, host: str, port: int, settings: dict[str, Any]) -> 
     except BaseException:
         listening.close()
         raise
-    Server(config, service).run([listening])
+    scheme = "https" if config.is_ssl else "http"
+    name = f"[{host}]" if ":" in host and not host.startswith("[") else host
+    address = f"{scheme}://{name}:{listening.getsockname()[1]}"
+    Server(config, service, lambda: started(address) if started is not None else None).run([listening])
 
 
 def check_address(host: str, service: Service) -> None:
