@@ -116,6 +116,10 @@ class ReplyParser:
             self._reasoning.feed(reasoning_delta)
             self._from_server = False
         if text_delta:
+            if not text_delta.isspace():
+                self._from_server = True
+                self._reasoning.release()
+                self._from_server = False
             self._content.feed(text_delta)
 
     def messages(self) -> list[Message]:

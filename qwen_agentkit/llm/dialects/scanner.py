@@ -109,6 +109,16 @@ class Scanner:
         while self._tail and self._state(False):
             pass
 
+    def release(self) -> None:
+        """Gives out what is held back as a possible tag: another channel has begun, so that it will not become one.
+        A call that has begun is still gathered."""
+        if self._region is None and self._tail:
+            held, self._tail = self._tail, ""
+            self._plain(held)
+        if self._space and self._thinking_only:
+            self._sink.thought(self._space)
+            self._space = ""
+
     def finish(self, finish_reason: str | None) -> None:
         """Decides all that was held back. Nothing may be fed afterwards."""
         self._ended_well = finish_reason in _ENDED_WELL

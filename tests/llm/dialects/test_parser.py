@@ -122,6 +122,18 @@ def test_thinking_in_the_servers_field_keeps_its_white_space():
     assert parser.finish()[0].reasoning_content == "a\n\n b \n"
 
 
+@pytest.mark.parametrize("end", ["<", "a <tool_", "✿FUNCTION✿", "so: ✿FUNCTION✿: no", "\n\n", "<thi"])
+def test_thinking_in_the_servers_field_is_whole_when_the_text_begins(end):
+    parser = ReplyParser(FUNCTIONS)
+    parser.feed("", f"we ask if 1 {end}")
+    parser.feed("\n")
+    parser.feed("Yes")
+    thinking, text = parser.messages()
+    assert (thinking.reasoning_content, text.content) == (f"we ask if 1 {end}", "\nYes")
+    parser.feed("", " and more")
+    assert parser.finish("stop")[0].reasoning_content == f"we ask if 1 {end} and more"
+
+
 def test_the_servers_thinking_and_thinking_in_the_text_are_one():
     assert read("<think>b</think>c", "a")[0].reasoning_content == "a\n\nb"
 
