@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import sys
 from typing import Annotated, Any
 
 import typer
@@ -54,7 +56,9 @@ def _mcp(files: list[str], agent: str | None, model: str | None, model_server: s
     if agent:
         if model or model_server:
             raise WrongUse("--agent brings its own model; --model and --model-server go with --files")
-        server = agent_server(load_agent(agent))
+        # Standard output carries the protocol alone, whatever the program prints.
+        with contextlib.redirect_stdout(sys.stderr):
+            server = agent_server(load_agent(agent))
     else:
         config = model_config(model, model_server, api_key)
         sources = find_sources(files)
@@ -66,4 +70,7 @@ def _mcp(files: list[str], agent: str | None, model: str | None, model_server: s
         places = [name if is_url(name) else os.path.abspath(os.path.expanduser(name)) for name in files]
         server = documents_server(places, Assistant(llm=config, files=places), model_name(config))
     server.run("stdio")
+    if sys.stdout.closed:
+        # mcp 1.x closes it when the client leaves.
+        sys.stdout = sys.stderr
     return OK
