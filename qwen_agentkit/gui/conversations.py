@@ -71,10 +71,7 @@ class Conversations:
     def branch(self, session: Session, before: int) -> Session:
         """A new conversation with the messages before number `before`; the old one stays as it is."""
         title = session.info().title
-        if before <= 0:
-            branch = self.store.session(None, session.user_id)
-        else:
-            branch = session.fork(before - 1)
+        branch = session.fork(before - 1) if before > 0 else self.store.session(None, session.user_id)
         if title:
             branch.rename(self._next_title(title, session.user_id))
         return branch

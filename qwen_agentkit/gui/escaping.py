@@ -9,45 +9,66 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Any
 
-# A line that opens a fenced block, as CommonMark has it (section 4.5).
-_FENCE = re.compile(r"^ {0,3}(?P<fence>`{3,}(?=[^`\n]*$)|~{3,})", re.MULTILINE)
+from qwen_agentkit.utils.optional import need
+
 _TICKS = re.compile(r"`+")
-_BLANK_LINE = re.compile(r"\n[ \t]*\n")
 _IMAGE = re.compile(r"!(?=\[)")
 # A formula set apart; it ends in its own paragraph.
 _FORMULA = re.compile(r"\$\$(?:(?!\$\$|\n[ \t]*\n).)+\$\$", re.DOTALL)
 _ENTITY = re.compile(r"&(lt|amp|#33);")
 _CHARACTERS = {"lt": "<", "amp": "&", "#33": "!"}
+_NEW_LINE = re.compile(r"\r\n?")
 
 
-def parts(text: str) -> Iterator[tuple[bool, str]]:
-    """The text in pieces: (is it code, the piece). Joined they are the text.
+@lru_cache(maxsize=2_000)
+def parts(text: str) -> tuple[tuple[bool, str], ...]:
+    """The text in pieces: (is it code, the piece). Joined they are the text, its line ends being `\\n`.
 
-    A fence that is not closed (a text that is still coming) is code up to the end.
+    Which lines are code is what a CommonMark parser says; a fence that is not closed (a text that is still coming) is
+    code up to the end. Code spans are looked for in each paragraph by itself (CommonMark 6.1).
     """
+    text = _NEW_LINE.sub("\n", text)
+    lines = text.split("\n")
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line) + 1)
+    pieces: list[tuple[bool, str]] = []
     place = 0
-    while (opening := _FENCE.search(text, place)) is not None:
-        yield from _inline_parts(text[place : opening.start()])
-        fence = opening["fence"]
-        closing = re.compile(rf"^ {{0,3}}{re.escape(fence[0])}{{{len(fence)},}}[ \t]*$", re.MULTILINE)
-        after_line = text.find("\n", opening.end())
-        closed = closing.search(text, after_line + 1) if after_line >= 0 else None
-        end = closed.end() if closed else len(text)
-        yield True, text[opening.start() : end]
+    for is_code, first, last in _regions(text):
+        start, end = starts[first], min(starts[last], len(text))
+        if start < place:
+            continue
+        if start > place:
+            pieces.append((False, text[place:start]))
+        pieces += [(True, text[start:end])] if is_code else _spans(text[start:end])
         place = end
-    yield from _inline_parts(text[place:])
+    if place < len(text):
+        pieces.append((False, text[place:]))
+    return tuple(pieces)
 
 
-def _inline_parts(text: str) -> Iterator[tuple[bool, str]]:
-    """Code spans and what is between them; a span ends in its own paragraph (CommonMark 6.1)."""
+@lru_cache(maxsize=1)
+def _parser() -> Any:
+    return need("markdown_it", extra="gui").MarkdownIt("commonmark", {"html": False}).enable("table")
+
+
+def _regions(text: str) -> Iterator[tuple[bool, int, int]]:
+    """Code blocks and paragraphs in order: (is it code, first line, line behind the last)."""
+    for token in _parser().parse(text):
+        if token.map and token.type in ("fence", "code_block", "inline"):
+            yield token.type != "inline", token.map[0], token.map[1]
+
+
+def _spans(text: str) -> Iterator[tuple[bool, str]]:
+    """The code spans of a paragraph and what is between them."""
     place = 0
     for opening in _TICKS.finditer(text):
         if opening.start() < place or _is_escaped(text, opening.start()):
             continue
-        blank = _BLANK_LINE.search(text, opening.end())
-        limit = blank.start() if blank else len(text)
-        closing = next((run for run in _TICKS.finditer(text, opening.end(), limit) if run[0] == opening[0]), None)
+        closing = next((run for run in _TICKS.finditer(text, opening.end()) if run[0] == opening[0]), None)
         if closing is None:
             continue
         if opening.start() > place:

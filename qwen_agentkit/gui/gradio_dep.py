@@ -9,7 +9,7 @@ from typing import Any
 
 from qwen_agentkit.utils.optional import need
 
-_STUDIO = {"ms": "modelscope_studio.components.legacy", "mgr": "modelscope_studio.components.legacy"}
+_STUDIO = {"ms": "modelscope_studio.components.base", "mgr": "modelscope_studio.components.legacy"}
 
 
 def load_gradio() -> Any:

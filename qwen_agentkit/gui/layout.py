@@ -51,10 +51,10 @@ class Words:
     def __init__(self, gr: Any, lang: str | None) -> None:
         self._lang = lang
         tables = {"en": TEXTS["en"], **{locale: TEXTS["zh"] for locale in _ZH_LOCALES}}
-        self.i18n = None if lang else gr.I18n(**tables)
+        self.i18n: Any = None if lang else gr.I18n(**tables)
 
     def __call__(self, key: str) -> Any:
-        return TEXTS[self._lang][key] if self._lang else self.i18n(key)
+        return self.i18n(key) if self.i18n is not None else TEXTS[self._lang or "en"][key]
 
 
 def lay_out(gr: Any, cast: Cast, config: PageConfig, words: Words, enable_mention: bool) -> Widgets:

@@ -124,7 +124,8 @@ class LiveRun:
         with self._watched():
             while True:
                 with self._condition:
-                    self._condition.wait_for(lambda: self._version != seen or self._done, _LOOK)
+                    if self._version == seen and not self._done:
+                        self._condition.wait(_LOOK)
                     seen, done = self._version, self._done
                 yield
                 if done:
