@@ -35,7 +35,7 @@ def typewriter_print(messages: Iterable[Message | Mapping[str, Any]], text: str)
         all of it was printed on new lines.
     """
     parts = [part for message in messages for part in _parts(message)]
-    return _print_growth("\n".join(shown for shown, _ in parts), text)
+    return _print_growth("\n".join(_named(shown, images) for shown, images in parts), text)
 
 
 def multimodal_typewriter_print(messages: Iterable[Message | Mapping[str, Any]], text: str = "") -> str:
@@ -60,6 +60,16 @@ def multimodal_typewriter_print(messages: Iterable[Message | Mapping[str, Any]],
             for image in images:
                 _show(image)
     return full
+
+
+def _named(shown: str, images: list[str]) -> str:
+    """A part with its pictures named behind it."""
+    return "\n".join([shown.rstrip("\n") if images else shown, *(f"[image] {_short(image)}" for image in images)])
+
+
+def _short(image: str) -> str:
+    # A picture as base64 would fill the terminal.
+    return image if len(image) <= 200 else f"{image[:60]}…"
 
 
 def _print_growth(full: str, before: str) -> str:
@@ -112,8 +122,7 @@ def _show(image: str) -> None:
             return
         except (OSError, ValueError, ToolServiceError, MissingDependencyError) as error:
             logger.warning("The picture %s cannot be shown: %s", image[:200], error)
-    name = image if len(image) <= 200 else f"{image[:60]}…"
-    sys.stdout.write(f"\n[IMAGE] {name}")
+    sys.stdout.write(f"\n[IMAGE] {_short(image)}")
     sys.stdout.flush()
 
 

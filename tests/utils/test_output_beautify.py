@@ -33,3 +33,9 @@ def test_pictures_are_named_once_outside_of_a_notebook(capsys):
     text = multimodal_typewriter_print([result])
     multimodal_typewriter_print([result, Message("assistant", "done")], text)
     assert capsys.readouterr().out == "[TOOL_RESPONSE] zoom\nsee\n[IMAGE] /a/b.png\n[ANSWER]\ndone"
+
+
+def test_the_plain_printer_names_pictures_in_the_text(capsys):
+    response = [Message("function", [ContentItem(image="dog.png")], name="draw")]
+    assert typewriter_print(response, "") == "[TOOL_RESPONSE] draw\n[image] dog.png"
+    assert capsys.readouterr().out == "[TOOL_RESPONSE] draw\n[image] dog.png"
