@@ -31,6 +31,7 @@ from qwen_agentkit.tools.large_results import READ_TOOL, LargeResults
 from qwen_agentkit.utils.ids import new_call_id
 
 if TYPE_CHECKING:
+    from qwen_agentkit.agents.group.termination import Termination
     from qwen_agentkit.memory import Memory
     from qwen_agentkit.tools.workbench import Workbench
 
@@ -72,6 +73,8 @@ class FnCallAgent(Agent):
             of the tools that it chose.
         tool_search: What happens with very many tools (over 40: the model searches for them); False offers all.
         decorators: Objects of `agents.request_decorators` that add to what the model is sent, each turn anew.
+        termination: A condition (`TextMention("DONE") | Seconds(60)`, see `agents.group`) that ends the turn after
+            a reply or a tool round, where it would otherwise go on.
         hooks: `Hooks` that look on.
         honesty_rule: Whether the prompt of an agent with tools says to invent nothing where a tool gave nothing.
         **kwargs: `on_limit`; `rag_cfg` for the memory.
@@ -106,6 +109,7 @@ class FnCallAgent(Agent):
         tool_schema_mode: str = "full",
         tool_search: ToolSearch | bool | None = None,
         decorators: Sequence[RequestDecorator] = (),
+        termination: Termination | None = None,
         hooks: Sequence[Hooks] = (),
         honesty_rule: bool = True,
         **kwargs: Any,
@@ -128,6 +132,7 @@ class FnCallAgent(Agent):
         self.tool_schema_mode = setup.checked_schema_mode(tool_schema_mode)
         self.tool_search = setup.tool_search(tool_search)
         self.decorators = in_order(decorators)
+        self.termination = setup.checked_termination(termination)
         self.hooks = tuple(hooks)
         self.honesty_rule = honesty_rule
         self._approver = approver_of(approve)
@@ -159,6 +164,7 @@ class FnCallAgent(Agent):
         saved: Resumption | None = setup.taken(kwargs, "resume_from", Resumption)
         turn = saved.turn(budget) if saved else Turn(self._prompt(messages, lang), lang, budget, kwargs)
         decisions = saved.decisions if saved else None
+        watch = ending.watching(self.termination, turn)
         try:
             with setup.started(self.workbench):
                 if saved:
@@ -167,9 +173,11 @@ class FnCallAgent(Agent):
                     if not turn.calls:
                         yield from self._ask(turn)
                         self._save(turn, checkpoint)
+                        ending.ask_termination(watch, turn, turns=0)
                     if turn.calls and turn.end is None:
                         yield from self._act(turn, follow_ups, checkpoint, decisions)
                         decisions = None
+                        ending.ask_termination(watch, turn, turns=1)
                 yield from ending.close_turn(self, turn)
         except StopTurn as stop:
             turn.say([Message(ASSISTANT, stop.answer)] if stop.answer else [])

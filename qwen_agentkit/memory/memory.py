@@ -13,7 +13,6 @@ from qwen_agentkit.errors import ModelServiceError
 from qwen_agentkit.events import MemoryRetrieved
 from qwen_agentkit.log import logger
 from qwen_agentkit.memory.keyword_model import keyword_model, within_window
-from qwen_agentkit.memory.small_talk import is_small_talk
 from qwen_agentkit.run_context import current_run
 from qwen_agentkit.schema import ASSISTANT, USER, Message
 from qwen_agentkit.utils.message_files import files_of
@@ -49,9 +48,10 @@ class Memory(Agent):
         files: Paths, folders, globs, addresses.
         rag_cfg: `max_ref_token` (tokens of passages to return: 20000, and at most half of the model's window),
             `parser_page_size` (tokens of a chunk, 500), `rag_searchers` (names, `["keyword_search",
-            "front_page_search"]`), `rag_keygen_strategy` (name of a strategy in `agents.keygen_strategies`, or `"none"`), `llm` (another model for the search words),
-            `embedder`, `reranker`, `store` (see `rag.DocumentIndex`), `knowledge_in` (`"system"`, fenced and last,
-            or `"user"`), `knowledge_mode` (`"inject"`; `"tool"`: the model searches itself; `"both"`).
+            "front_page_search"]`), `rag_keygen_strategy` (name of a strategy in
+            `agents.keygen_strategies`, or `"none"`), `llm` (another model for the search words), `embedder`,
+            `reranker`, `store` (see `rag.DocumentIndex`), `knowledge_in` (`"system"`, fenced and last, or `"user"`),
+            `knowledge_mode` (`"inject"`; `"tool"`: the model searches itself; `"both"`).
 
     Attributes:
         system_files: The files given here.
@@ -105,6 +105,8 @@ class Memory(Agent):
 
         The JSON is a list of `{"url", "text": [...], "passages": [...]}`, one a document.
         """
+        from qwen_agentkit.utils.text.question import is_small_talk
+
         files = self.get_rag_files(messages)
         question = next((text_of(message) for message in reversed(messages) if message.role == USER), "")
         if not files or is_small_talk(question):

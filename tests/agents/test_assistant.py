@@ -18,10 +18,10 @@ from qwen_agentkit.events import MemoryRetrieved, WarningRaised
 from qwen_agentkit.llm.history import check_history
 from qwen_agentkit.memory import Memory
 from qwen_agentkit.memory.keyword_model import keyword_model
-from qwen_agentkit.memory.small_talk import is_small_talk
 from qwen_agentkit.schema import ContentItem
 from qwen_agentkit.testing import ScriptedChatModel, call
 from qwen_agentkit.tools.base import TOOL_REGISTRY, BaseTool, register_tool
+from qwen_agentkit.utils.text.question import is_small_talk
 from tests.servers.model_server import Answer
 
 QUESTION = [{"role": "user", "content": "How long is the motor guaranteed?"}]

@@ -572,3 +572,24 @@ def test_many_runs_of_one_agent_at_once_do_not_mix():
     for thread in threads:
         thread.join()
     assert answers == {number: f"said echo {number}" for number in range(32)}
+
+
+# ---- termination of a single agent
+
+
+def test_a_condition_ends_a_turn_that_would_go_on():
+    from qwen_agentkit.agents import MaxMessages, TextMention
+
+    script = [["DONE, but one more: ", call("echo", text="a")], "never"]
+    agent = bot(script, termination=TextMention("DONE") | MaxMessages(50))
+    last = agent.run_nonstream(USER)
+    assert len(agent.llm.requests) == 1 and "Not made" in results(last)[0]
+    assert check_history([Message(**message) for message in [*USER, *last]]) == []
+    again = bot([call("echo", text="a"), call("echo", text="DONE"), "x"], termination=TextMention("DONE"))
+    again.run_nonstream([{"role": "user", "content": "say DONE when you are DONE"}])
+    assert len(again.llm.requests) >= 2, "the task's own words do not end it"
+
+
+def test_something_else_is_no_condition():
+    with pytest.raises(ValueError, match="condition"):
+        bot([], termination="DONE")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from qwen_agentkit import events
@@ -15,10 +16,13 @@ from qwen_agentkit.agents.loop.repeats import RepeatGuard
 from qwen_agentkit.agents.loop.tool_round import ToolCall
 from qwen_agentkit.agents.loop.turn import Turn
 from qwen_agentkit.errors import RunLimitExceeded
+from qwen_agentkit.limits import Usage
+from qwen_agentkit.run_context import current_run
 from qwen_agentkit.schema import ASSISTANT, Message
 
 if TYPE_CHECKING:
     from qwen_agentkit.agents.fncall_agent import FnCallAgent
+    from qwen_agentkit.agents.group.termination import Termination
 
 # Ends that are no end of `extra["end"]` but say what the closing step is.
 _SUMMARY, _DIRECT = "summary", "direct"
@@ -36,6 +40,63 @@ def after_round(turn: Turn, endings: Endings, repeats: RepeatGuard | None) -> st
     if endings.reached(len(turn.rounds)):
         return _SUMMARY
     return None
+
+
+@dataclass
+class Watch:
+    """A turn's own copy of the condition that may end it, and how much of the turn it has been told."""
+
+    condition: Termination
+    told: int = 0
+
+
+def watching(termination: Termination | None, turn: Turn) -> Watch | None:
+    """Begins to watch a turn: the condition is told the task."""
+    if termination is None:
+        return None
+    from qwen_agentkit.agents.group.termination import News
+
+    watch = Watch(termination.fresh())
+    task = turn.conversation[: len(turn.conversation) - len(turn.response)]
+    stop = watch.condition.check(News(task, [None] * len(task), task=True, conversation=task, lang=turn.lang))
+    if stop is not None:
+        turn.end = stop.end
+    return watch
+
+
+def ask_termination(watch: Watch | None, turn: Turn, turns: int) -> None:
+    """Tells the condition what is new; ends the turn where it fires and the turn would go on.
+
+    Args:
+        watch: The condition, None without one.
+        turn: The turn.
+        turns: Rounds that ended since it was last asked.
+    """
+    if watch is None or turn.end is not None:
+        return
+    from qwen_agentkit.agents.group.termination import News
+
+    new = turn.response[watch.told :]
+    watch.told = len(turn.response)
+    run = current_run()
+    stop = watch.condition.check(
+        News(
+            new,
+            [run.agent if run is not None else None] * len(new),
+            turns=turns,
+            usage=run.usage if run is not None else Usage(),
+            conversation=turn.conversation,
+            lang=turn.lang,
+        )
+    )
+    if stop is None:
+        return
+    # Calls that were not made yet stay unmade, each with an answer that says so.
+    for call in turn.calls:
+        call.give_up(run, events.CANCELLED, f"Not made: {stop.reason}.")
+    if turn.calls:
+        turn.close_round()
+    turn.end = stop.end
 
 
 def _is_answer(turn: Turn, call: ToolCall) -> bool:

@@ -50,6 +50,16 @@ def repeat_guard(repeats: RepeatGuard | bool | None, by: str) -> RepeatGuard | N
     return repeats
 
 
+def checked_termination(termination: Any) -> Any:
+    """The condition; a ValueError for something else."""
+    if termination is not None:
+        from qwen_agentkit.agents.group.termination import Termination
+
+        if not isinstance(termination, Termination):
+            raise ValueError(f"termination is a condition of qwen_agentkit.agents, not {termination!r}")
+    return termination
+
+
 def checked_schema_mode(mode: str) -> str:
     """The mode; a ValueError for an unknown one."""
     if mode not in MODES:

@@ -150,13 +150,15 @@ def _names(folded: str, terms: Collection[str]) -> list[str]:
     return [term for term in dict.fromkeys(segment(" ".join(named))) if term in terms]
 
 
+def is_small_talk(text: str) -> bool:
+    """Whether the whole text is a greeting, thanks or the like. The empty text is not."""
+    words = re.sub(r"[^\w]+", " ", fold(text).lower(), flags=re.UNICODE).split()
+    return bool(words) and (all(word in SMALL_TALK for word in words) or "".join(words) in SMALL_TALK)
+
+
 def asks_nothing(text: str) -> bool:
-    """Whether `text` is small talk or empty: a greeting, thanks, a sign. No document answers it."""
-    folded = fold(text).lower()
-    rest = re.sub(r"[^\w]+", " ", folded, flags=re.UNICODE).strip()
-    if not rest or all(word in SMALL_TALK for word in rest.split()):
-        return True
-    return rest.replace(" ", "") in SMALL_TALK or not query_weights(text)
+    """Whether `text` is small talk, a sign, or empty: no document answers it."""
+    return is_small_talk(text) or not query_weights(text)
 
 
 def fits(question: Question, sentence: str) -> bool:
