@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import uuid
@@ -13,11 +12,11 @@ from urllib.parse import quote
 from qwen_agentkit.errors import ToolArgumentsError
 from qwen_agentkit.schema import ContentItem
 from qwen_agentkit.tools.base import BaseToolWithFileAccess, register_tool
+from qwen_agentkit.tools.code.conversation import conversation_key
 from qwen_agentkit.tools.code.kernel import CellOutcome
 from qwen_agentkit.tools.code.pool import kernels
 from qwen_agentkit.tools.code.sandbox import SANDBOXES, Limits, choose
 from qwen_agentkit.utils.environment import environment
-from qwen_agentkit.utils.message_text import text_of
 from qwen_agentkit.utils.utils import extract_code
 
 DEFAULT_SECONDS = 30.0
@@ -35,9 +34,8 @@ class CodeInterpreter(BaseToolWithFileAccess):
             plain process with the program's own rights. `work_dir`: the folder; each conversation has its own below.
             `timeout`: seconds for a cell, 30. `memory`, `processes`, `folder`, `idle`: see `code.sandbox.Limits`.
 
-    Names last from call to call of one conversation: that of the `session` (or `user_id` and `session_id`) that was
-    given to `run`; without one, of this tool's conversations that begin with the same user message. A program
-    that serves several users gives them sessions.
+    Names last from call to call of one conversation, and each has a folder of its own: that of the stored session that
+    the run is in, or of the `user_id` and `session_id` given to `run`; without them, see `code.conversation`.
 
     Raises:
         ValueError: A setting is none.
@@ -97,23 +95,12 @@ class CodeInterpreter(BaseToolWithFileAccess):
         if not code.strip():
             return ""
         sandbox = choose(self.sandbox)
-        key = self._conversation(kwargs)
+        key = conversation_key(kwargs, self.instance_id)
         folder = os.path.join(self.work_dir, key)
         self.bring_files(files or [], folder)
         kernel, _ = kernels.kernel(f"{key}:{os.path.realpath(folder)}:{sandbox}", sandbox, folder, self.limits)
         outcome = kernel.run(code, self.seconds if timeout is None else _seconds(timeout))
         return _shown(outcome)
-
-    def _conversation(self, kwargs: Mapping[str, Any]) -> str:
-        """A folder name for whose names and files these are."""
-        session = kwargs.get("session")
-        owner = getattr(session, "key", session)
-        if owner is None and (kwargs.get("session_id") or kwargs.get("user_id")):
-            owner = (kwargs.get("user_id", "local"), kwargs.get("session_id", ""))
-        if owner is None:
-            first = next((text_of(one) for one in kwargs.get("messages") or [] if one.role == "user"), "")
-            owner = (self.instance_id, first)
-        return hashlib.sha256(repr(owner).encode("utf-8", "surrogatepass")).hexdigest()[:24]
 
     def close(self) -> None:
         """Ends every kernel of this process."""

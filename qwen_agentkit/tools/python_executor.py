@@ -9,6 +9,7 @@ from typing import Any
 
 from qwen_agentkit import settings
 from qwen_agentkit.tools.base import BaseTool, register_tool
+from qwen_agentkit.tools.code.conversation import conversation_key
 from qwen_agentkit.tools.code.pool import kernels
 from qwen_agentkit.tools.code.sandbox import Limits, choose
 from qwen_agentkit.tools.code_interpreter import MAX_SECONDS, code_of
@@ -43,7 +44,7 @@ class PythonExecutor(BaseTool):
             raise ValueError(f"python_executor: timeout_length is up to {MAX_SECONDS:g} seconds")
         self.timeout = self.timeout_length + 60
         self.work_dir: str = self.cfg.get("work_dir") or os.path.join(settings.DEFAULT_WORKSPACE, "tools", self.name)
-        self._key = uuid.uuid4().hex[:24]
+        self._id = uuid.uuid4().hex
 
     def call(self, params: str | dict[str, Any], **kwargs: Any) -> list[str]:
         """The answer (at most 256 characters) and `Done`, or an empty answer and the error.
@@ -57,8 +58,9 @@ class PythonExecutor(BaseTool):
         if wanted and not self.cfg.get("get_answer_from_stdout"):
             code = f"{code}\n{wanted}"
         sandbox = choose(self.cfg.get("sandbox", "auto"))
-        folder = os.path.join(self.work_dir, self._key)
-        kernel, _ = kernels.kernel(f"{self._key}:{sandbox}", sandbox, folder, Limits())
+        key = conversation_key(kwargs, self._id)
+        folder = os.path.join(self.work_dir, key)
+        kernel, _ = kernels.kernel(f"{self.name}:{key}:{os.path.realpath(folder)}:{sandbox}", sandbox, folder, Limits())
         outcome = kernel.run(code, self.timeout_length, fresh=True)
         error = outcome.error or outcome.ended
         if error:

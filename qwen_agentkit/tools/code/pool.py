@@ -48,7 +48,9 @@ class _Pool:
                 surplus, chosen = [made], other
             else:
                 self._kernels[key] = chosen = made
-                surplus = [self._kernels.pop(one) for one in list(self._kernels)[:-MAX_KERNELS]]
+                # The longest unused go first; one that is working is not taken from who waits for it.
+                resting = [one for one, kernel in self._kernels.items() if kernel is not made and not kernel.is_busy]
+                surplus = [self._kernels.pop(one) for one in resting[: max(0, len(self._kernels) - MAX_KERNELS)]]
             self._start_watching()
         for kernel in surplus:
             kernel.stop()

@@ -152,6 +152,64 @@ def test_each_conversation_has_its_own_names_and_files(tmp_path):
     assert "NameError" in copy.deepcopy(tool).call({"code": "x"}, messages=ada)
 
 
+def in_session(user, session, work):
+    run = RunContext("agent")
+    run.session_key = (user, session)
+    return run.enter().run(work)
+
+
+def test_a_stored_session_has_its_own_names_and_files_whatever_was_said_first(tmp_path):
+    tool, other_agents = make(tmp_path, "none"), make(tmp_path, "none")
+    said = [Message("user", "hello")]
+    in_session("ada", "s1", lambda: tool.call({"code": "x = 1; open('a.txt', 'w').close()"}, messages=said))
+    for user, session in (("eve", "s1"), ("ada", "s2")):
+        told = in_session(
+            user, session, lambda: tool.call({"code": "import os; print(os.listdir()); x"}, messages=said)
+        )
+        assert "NameError" in told
+        assert "a.txt" not in told
+    more = [Message("user", "something else, after a cut")]
+    assert "1" in in_session("ada", "s1", lambda: other_agents.call({"code": "x"}, messages=more))
+    # What a program says in `run` does not lead into a stored session of somebody else.
+    forged = {"user_id": "ada", "session_id": "s1", "messages": said}
+    assert "NameError" in in_session("eve", "s9", lambda: tool.call({"code": "x"}, **forged))
+
+
+def calls(first, *ids):
+    made = [Message("user", first)]
+    for one in ids:
+        made.append(Message("assistant", "", function_call={"name": "t", "arguments": ""}, extra={"function_id": one}))
+    return made
+
+
+def test_without_a_session_a_conversation_is_known_by_its_first_call(tmp_path):
+    tool, executor = make(tmp_path, "none"), PythonExecutor({"sandbox": "none", "work_dir": str(tmp_path / "executor")})
+    tool.call({"code": "x = 1"}, messages=calls("hi", "call_aaaaaaaaaaa1"))
+    assert "1" in tool.call({"code": "x"}, messages=calls("hi", "call_aaaaaaaaaaa1", "call_ccccccccccc1"))
+    assert "NameError" in tool.call({"code": "x"}, messages=calls("hi", "call_bbbbbbbbbbb2"))
+    # An id that a server counts up says nothing by itself.
+    tool.call({"code": "y = 1"}, messages=calls("hi", "functions.python:0"))
+    assert "NameError" in tool.call({"code": "y"}, messages=calls("hello", "functions.python:0"))
+    executor.call({"code": "open('mine', 'w').write('a')"}, messages=calls("hi", "call_aaaaaaaaaaa1"))
+    listing = {"code": "import os; print(os.listdir())"}
+    assert executor.call(listing, messages=calls("hi", "call_bbbbbbbbbbb2"))[0] == "[]"
+
+
+def test_a_kernel_that_works_is_not_ended_for_a_new_one(tmp_path, monkeypatch):
+    monkeypatch.setattr("qwen_agentkit.tools.code.pool.MAX_KERNELS", 1)
+    tool, told = make(tmp_path, "none"), []
+    slow = threading.Thread(
+        target=lambda: told.append(tool.call({"code": "import time; time.sleep(1.5); 'slept'"}, session="a"))
+    )
+    slow.start()
+    time.sleep(0.7)
+    assert "2" in tool.call({"code": "1 + 1"}, session="b")
+    slow.join(20)
+    assert "slept" in told[0]
+    tool.call({"code": "1"}, session="c")
+    assert sum(kernel.is_alive for kernel in kernels._kernels.values()) == 1
+
+
 def test_a_missing_sandbox_is_said_when_the_tool_is_called(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", "")
     sandbox._bubblewrap_problem.cache_clear()

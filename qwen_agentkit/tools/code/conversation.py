@@ -1,0 +1,50 @@
+"""Whose names and files a call of a code tool works with: those of one user's one conversation."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from qwen_agentkit.run_context import current_run
+from qwen_agentkit.schema import USER, Message
+from qwen_agentkit.utils.message_text import text_of
+
+# The end of an id that was made at random: servers also give ids such as `1` or `functions.weather:0`.
+_RANDOM = re.compile(r"(?=[A-Za-z]*[0-9])[A-Za-z0-9]{12,}$")
+
+
+def conversation_key(kwargs: Mapping[str, Any], tool_id: str) -> str:
+    """A name for a conversation that no other user and no other conversation has; fit for a folder.
+
+    Args:
+        kwargs: Of the tool's `call`: `session`, or `user_id` and `session_id`, or `messages`.
+        tool_id: Of the tool object, for conversations that can be told apart by it alone.
+
+    A stored session that the run is in comes first, then what a program gave to `run`. Without either, a conversation
+    is known by the id of its first tool call, which stays in its messages; so two conversations that begin with the
+    same words are two. Before there is such an id, the tool object and the first words of the user stand for it.
+    """
+    owner: Any = _session_of(kwargs)
+    if owner is None:
+        messages: Sequence[Message] = kwargs.get("messages") or []
+        call_id = next(filter(None, ((message.extra or {}).get("function_id") for message in messages)), None)
+        if isinstance(call_id, str) and _RANDOM.search(call_id):
+            owner = ("call", call_id)
+        else:
+            first = next((text_of(message) for message in messages if message.role == USER), "")
+            owner = (tool_id, first, call_id)
+    return hashlib.sha256(repr(owner).encode("utf-8", "surrogatepass")).hexdigest()[:24]
+
+
+def _session_of(kwargs: Mapping[str, Any]) -> tuple[str, str] | str | None:
+    run = current_run()
+    if run is not None and run.session_key is not None:
+        return run.session_key
+    session = kwargs.get("session")
+    if session is not None:
+        return getattr(session, "key", session)
+    if kwargs.get("session_id") or kwargs.get("user_id"):
+        return str(kwargs.get("user_id", "local")), str(kwargs.get("session_id", ""))
+    return None
