@@ -17,9 +17,10 @@ class GenerateOptions:
 
     Args:
         max_input_tokens: Tokens of history that a request may carry; 0 or less switches cutting off.
-        max_retries: Times a failed request is made again, whatever part of the answer had arrived.
-        transport_retries: Times a request is made again that failed before the first byte of an answer because
-            of the connection or with status 408, 409, 429 or 5xx; `max_retries` counts when it is larger.
+        max_retries: Times a request is made again that failed, also by a timeout or without a reason that is known.
+        transport_retries: Times a request is made again that failed because of the connection or with status 408,
+            409, 429 or 5xx, before anything of the answer was shown or where it can be gone on with (see
+            `on_broken_stream`); `max_retries` counts when it is larger.
         retry_wait: Seconds before the first retry; each further one waits twice as long, with jitter.
         max_retry_wait: Seconds that one wait is at most. A service that asks for more is not waited for.
         on_broken_stream: After visible text, a retry or fallback continues from it (`continue`, where the backend

@@ -126,6 +126,12 @@ def _read_stream(response: Any, model: str, address: str) -> Iterator[Delta]:
     except StreamNotJSON as error:
         kind = "broken_stream" if collector.began else "not_json"
         raise service_error(model=model, address=address, kind=kind, message=str(error), exception=error) from error
+    except Exception as error:
+        # A yield may raise here too, but only GeneratorExit, which is no Exception.
+        if not collector.ended or isinstance(error, ModelServiceError):
+            raise
+        logger.debug("The connection broke behind the end of the answer: %s", error)
+        return
     if not (collector.began or decoder.done or "event-stream" in response.headers.get("content-type", "")):
         raise service_error(model=model, address=address, kind="not_json", message=message_of_body(first)[1])
     if not (decoder.done or collector.ended):

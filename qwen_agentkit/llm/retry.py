@@ -15,10 +15,11 @@ from qwen_agentkit.llm.service_errors import kind_of
 from qwen_agentkit.log import logger
 from qwen_agentkit.run_context import current_run
 
-# Failures that say nothing against the request itself, and pass by soon: tried again even with max_retries 0.
-TRANSPORT = frozenset({"connection", "rate_limited", "conflict", "server_error"})
+# Failures that say nothing against the request itself, and pass by soon: tried again even with max_retries 0. An answer
+# that broke off counts as one, because it is only asked for again where nothing is shown twice.
+TRANSPORT = frozenset({"connection", "rate_limited", "conflict", "server_error", "broken_stream"})
 # Those, and what may have other causes: tried again when the user asked for retries.
-RETRIABLE = TRANSPORT | {"dns", "connect_timeout", "read_timeout", "broken_stream", "not_json", "unknown"}
+RETRIABLE = TRANSPORT | {"dns", "connect_timeout", "read_timeout", "not_json", "unknown"}
 
 
 @dataclass
@@ -60,7 +61,7 @@ class RetryPolicy:
     def _is_over(self, state: Any) -> bool:
         error = state.outcome.exception()
         allowed = self.options.max_retries
-        if kind_of(error) in TRANSPORT and not self.shown():
+        if kind_of(error) in TRANSPORT:
             allowed = max(allowed, self.options.transport_retries)
         return state.attempt_number > allowed
 

@@ -19,7 +19,7 @@ MENDS = {
     "dns": "The host name is not known: is the address right, and is there a network?",
     "connect_timeout": "The host does not answer: is the address right, and does a proxy or firewall stand between?",
     "read_timeout": "The server went silent: a larger 'timeout' in the configuration waits longer.",
-    "broken_stream": "The server ended the answer in its middle; 'max_retries' in generate_cfg asks again.",
+    "broken_stream": "The server ended the answer in its middle; it is asked again where it can go on from there.",
     "not_json": "Does an OpenAI-compatible API live at this address? Base addresses usually end in /v1.",
     "auth": "Is the key right for this address ('api_key' in the configuration, or the environment)?",
     "forbidden": "The key is known but may not use this model or address.",

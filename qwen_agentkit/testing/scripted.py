@@ -144,7 +144,8 @@ class ScriptedChatModel(BaseChatModel):
         script: The entries.
         chunk_size: Characters of a streamed piece of text; None gives each text as one piece.
         repeat: Begin again when the script is over; else a further request is an AssertionError.
-        cfg: Configuration as of any chat model; `generate_cfg` may set `fncall_prompt_type` to test a text dialect.
+        cfg: Configuration as of any chat model; `generate_cfg` may set `fncall_prompt_type` to test a text dialect. A
+            failure ends the request unless `max_retries` or `transport_retries` is set there.
 
     Attributes:
         requests: The `SeenRequest`s so far.
@@ -166,8 +167,13 @@ class ScriptedChatModel(BaseChatModel):
             raise ValueError("The script is a list of replies; put the one reply into a list")
         if chunk_size is not None and chunk_size < 1:
             raise ValueError(f"chunk_size is at least 1 or None, not {chunk_size!r}")
-        # A script means each of its replies, the empty ones too.
-        generate_cfg = {"empty_reply": "accept", "retry_wait": 0.0, **((cfg or {}).get("generate_cfg") or {})}
+        # A script means each of its replies, the empty ones and the failures too.
+        generate_cfg = {
+            "empty_reply": "accept",
+            "transport_retries": 0,
+            "retry_wait": 0.0,
+            **((cfg or {}).get("generate_cfg") or {}),
+        }
         super().__init__({**(cfg or {}), "generate_cfg": generate_cfg})
         self._script = _Script(list(script))
         self._chunk_size = chunk_size

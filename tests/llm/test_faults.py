@@ -113,7 +113,7 @@ def test_a_stream_cut_anywhere_is_gone_on_with_where_the_service_can(oai_server,
         first = answer
         oai_server.script = [first, "abcdefghij"]
     cfg = {"model": "m", "model_server": oai_server.url, "continuation": "partial"}
-    model = get_chat_model({**cfg, "generate_cfg": {"max_retries": 2, "retry_wait": 0.01}})
+    model = get_chat_model({**cfg, "generate_cfg": {"retry_wait": 0.01}})
     texts = [text_of(one) for one in model.chat(HI)]
     assert texts[-1] == "abcdefghij"
     assert all(later.startswith(earlier) for earlier, later in pairwise(texts))
@@ -128,6 +128,21 @@ def test_a_cut_stream_is_an_error_where_the_service_cannot_go_on(oai_server):
             shown.append(text_of(one))
     assert caught.value.extra["kind"] == "broken_stream"
     assert shown[-1] == "abcd"
+    assert len(oai_server.seen) == 1
+
+
+def test_a_stream_cut_before_anything_of_it_was_shown_is_asked_for_anew(oai_server):
+    oai_server.script = [Answer(calls=[("f", '{"a": 1}')], chunk=2, drop_after=4), Answer(calls=[("f", '{"a": 1}')])]
+    shown = list(model_for(oai_server).chat(HI, functions=[{"name": "f", "description": "", "parameters": {}}]))
+    assert [one["function_call"]["arguments"] for one in shown[-1]] == ['{"a": 1}']
+    assert len(oai_server.seen) == 2
+
+
+@pytest.mark.parametrize("place", [3, 4])
+def test_a_connection_that_breaks_behind_the_end_of_the_answer_does_no_harm(oai_server, place):
+    # Behind the finish reason, before and after the usage.
+    oai_server.script = [Answer(pieces=[{"role": "assistant"}, {"content": "whole"}], drop_after=place), "not asked"]
+    assert text_of(last(model_for(oai_server).chat(HI))) == "whole"
     assert len(oai_server.seen) == 1
 
 

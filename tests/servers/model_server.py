@@ -91,8 +91,8 @@ class ModelServer:
                 self.wfile.write(content)
 
             def whole_or_half(self, answer, content):
-                """A whole answer; half of it and then silence for one that is to hang."""
-                if not answer.hang_after:
+                """A whole answer; half of it and then silence, or an end, for one that is to hang or to be cut."""
+                if not answer.hang_after and answer.drop_after is None:
                     self.whole(200, content)
                     return
                 self.send_response(200)
@@ -100,7 +100,8 @@ class ModelServer:
                 self.send_header("Content-Length", str(len(content)))
                 self.end_headers()
                 self.wfile.write(content[: len(content) // 2])
-                server.released.wait(30)
+                if answer.drop_after is None:
+                    server.released.wait(30)
                 self.cut()
 
             def begin_stream(self):
