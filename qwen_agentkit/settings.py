@@ -42,6 +42,8 @@ _DEFAULTS: dict[str, tuple[Any, Callable[[str], Any]]] = {
     "DEFAULT_MAX_INPUT_TOKENS": (58000, int),
     # Folder for everything the framework writes, relative to the current folder.
     "DEFAULT_WORKSPACE": ("workspace", str),
+    # Where sessions and facts are kept, an SQLAlchemy address; empty: `sessions.sqlite` in the workspace.
+    "SESSIONS": ("", str),
     # Tokens of retrieved text that go into one prompt.
     "DEFAULT_MAX_REF_TOKEN": (20000, int),
     # Tokens of one chunk of a document.
@@ -69,17 +71,36 @@ _DEFAULTS: dict[str, tuple[Any, Callable[[str], Any]]] = {
 }
 
 
+def names() -> list[str]:
+    """The names that there are, in the order of the alphabet."""
+    return sorted(_DEFAULTS)
+
+
+def read_text(name: str, text: str) -> Any:
+    """What a text means as the value of a setting.
+
+    Raises:
+        KeyError: There is no such setting.
+        ValueError: The text is no value of it.
+    """
+    _, read = _DEFAULTS[name]
+    try:
+        return read(text)
+    except (ValueError, SyntaxError) as error:
+        raise ValueError(str(error)) from None
+
+
 def __getattr__(name: str) -> Any:
     try:
-        default, read = _DEFAULTS[name]
+        default, _ = _DEFAULTS[name]
     except KeyError:
         raise AttributeError(f"module {__name__!r} has no setting {name!r}") from None
     for prefix in PREFIXES:
         text = os.environ.get(prefix + name)
         if text is not None and text != "":
             try:
-                return read(text)
-            except (ValueError, SyntaxError) as error:
+                return read_text(name, text)
+            except ValueError as error:
                 raise ValueError(
                     f"Environment variable {prefix + name}={text!r} cannot be used: {error}. Default: {default!r}."
                 ) from None

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from qwen_agentkit.agent import Agent
 from qwen_agentkit.cancel import CancelToken
 from qwen_agentkit.cli.citations import citation_line
 from qwen_agentkit.cli.interrupts import stopping
 from qwen_agentkit.cli.sources import Problem, Sources
-from qwen_agentkit.cli.terminal import say, write
+from qwen_agentkit.cli.terminal import is_quiet, remark, write
 from qwen_agentkit.schema import ASSISTANT, FUNCTION
+
+if TYPE_CHECKING:
+    from qwen_agentkit.rag.explain import Explanation
+    from qwen_agentkit.session import Session
 
 _LONGEST_SHOWN = 200
 
@@ -63,21 +67,23 @@ class Answer:
         }
 
 
-def answer(agent: Agent, conversation: list[dict[str, Any]], show: bool) -> Answer:
+def answer(agent: Agent, conversation: list[dict[str, Any]], show: bool, session: Session | None = None) -> Answer:
     """Runs the agent over the conversation.
 
     Args:
         agent: The agent.
         conversation: Messages, the last one the user's.
         show: Whether to write text to standard output and tool calls to standard error as they come.
+        session: A stored conversation that comes before, and that keeps what is said.
 
     Returns:
         What was said. Ctrl-C stops the run and keeps what there is.
     """
     token, result = CancelToken(), Answer()
-    screen = _Screen(write if show else lambda text: None, say if show else lambda line: None)
+    screen = _Screen(write if show else lambda text: None, remark if show else lambda line: None)
     with stopping(token):
-        for response in agent.run(conversation, cancel=token):
+        given = {} if session is None else {"session": session}
+        for response in agent.run(conversation, cancel=token, **given):
             result.messages = cast("list[dict[str, Any]]", response)
             screen.update(result.messages)
     screen.end()
@@ -88,10 +94,19 @@ def answer(agent: Agent, conversation: list[dict[str, Any]], show: bool) -> Answ
 def show_sources(result: Answer, sources: Sources, extractive: bool, command: str) -> None:
     """Writes the sources of an answer under it, and the remark of an answer that no model wrote."""
     lines = [citation_line(citation, sources) for citation in result.citations]
-    if extractive:
+    if extractive and not is_quiet():
         lines.append((QUOTED if lines else NO_MODEL).format(command=command))
     if lines:
-        write("\n" + "\n".join(lines) + "\n")
+        write("\n")
+        for line in lines:
+            write(line + "\n", "dim")
+
+
+def show_explanations(explanations: Sequence[Explanation]) -> None:
+    """Writes how the passages that fit best came to their scores."""
+    for explanation in explanations:
+        write("\n")
+        write(f"{explanation}\n", "dim")
 
 
 class _Screen:

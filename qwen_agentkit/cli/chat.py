@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Annotated, Any
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from qwen_agentkit.cli import answering
-from qwen_agentkit.cli.documents import Opened, open_assistant
-from qwen_agentkit.cli.model_options import ApiKey, Json, Model, ModelServer, is_extractive, model_config, model_name
+from qwen_agentkit.cli.ask import Explain
+from qwen_agentkit.cli.common_options import Json, Quiet
+from qwen_agentkit.cli.documents import Opened, open_assistant, open_indexed
+from qwen_agentkit.cli.index_place import IndexPlace, named_index, open_index
+from qwen_agentkit.cli.model_options import ApiKey, Model, ModelServer, is_extractive, model_config, model_name
 from qwen_agentkit.cli.status import FAILED, OK, WrongUse, finish
-from qwen_agentkit.cli.terminal import prompt, say, write_json
+from qwen_agentkit.cli.stored_sessions import SessionId, StoreAddress, User, open_sessions
+from qwen_agentkit.cli.terminal import prompt, remark, say, write_json
 from qwen_agentkit.errors import QwenAgentKitError
+from qwen_agentkit.session.session import LOCAL_USER
+
+if TYPE_CHECKING:
+    from qwen_agentkit.session import Session
 
 PROMPT = "\n> "
 
@@ -31,35 +41,99 @@ def chat(
     model: Model = None,
     model_server: ModelServer = None,
     api_key: ApiKey = None,
+    index: IndexPlace = None,
+    explain: Explain = False,
+    session: SessionId = None,
+    user: User = LOCAL_USER,
+    store: StoreAddress = None,
     as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Keeps a conversation, about files when some are named.
+    """Keeps a conversation, about files or an index when some are named.
 
     One line is one message, typed or piped in. Ctrl-C stops an answer and keeps what was said; /help lists the
-    commands. With --json each answer is one line of JSON.
+    commands. With --json each answer is one line of JSON. With --session the conversation is stored, and goes on
+    where it was the next time.
 
     \b
     Examples:
       qwen-agentkit chat docs/
-      qwen-agentkit chat --model qwen-max
+      qwen-agentkit chat --model qwen-max --session plans
+      qwen-agentkit chat --index indexes/handbook
       printf 'What is the range?\\nAnd in winter?\\n' | qwen-agentkit chat handbook.pdf
 
     \b
     Exit status: 0 left, 1 the last answer failed, 2 wrong use or no readable file,
     130 Ctrl-C at the prompt.
     """
-    finish("chat", lambda: _chat(list(files or []), model, model_server, api_key, as_json))
+    finish(
+        "chat",
+        lambda: _chat(
+            list(files or []),
+            model_config(model, model_server, api_key),
+            index,
+            _Kept(session, user, store) if session else None,
+            explain,
+            as_json,
+        ),
+    )
 
 
-def _chat(files: list[str], model: str | None, model_server: str | None, api_key: str | None, as_json: bool) -> int:
-    config = model_config(model, model_server, api_key)
-    if not files and is_extractive(config):
-        raise WrongUse("name files to talk about, or a model with --model. Example: qwen-agentkit chat docs/")
-    opened = open_assistant(files, config)
-    read_line = _line_reader(as_json)
+@dataclass(frozen=True)
+class _Kept:
+    """Where a conversation is kept: the options of the command line."""
+
+    session_id: str
+    user: str
+    store: str | None
+
+
+def _chat(
+    files: list[str], config: dict[str, Any], index: str | None, kept: _Kept | None, explain: bool, as_json: bool
+) -> int:
+    if files and index:
+        raise WrongUse("name files or an index, not both")
+    with ExitStack() as stack:
+        if not files and named_index(index):
+            opened = open_indexed(stack.enter_context(open_index(index)), config)
+        elif not files and is_extractive(config):
+            raise WrongUse("name files to talk about, or a model with --model. Example: qwen-agentkit chat docs/")
+        else:
+            opened = open_assistant(files, config)
+        talk = _Talk(opened, config, explain, as_json)
+        if kept is not None:
+            sessions = stack.enter_context(open_sessions(kept.store))
+            talk.session = sessions.session(kept.session_id, kept.user)
+            talk.conversation = [message.model_dump() for message in talk.session.messages()]
+        return _converse(talk)
+
+
+@dataclass
+class _Talk:
+    """A conversation under way.
+
+    Args:
+        opened: The assistant and what it reads.
+        config: The model's configuration.
+        explain: Whether answers are explained.
+        as_json: Whether answers are JSON.
+        session: Where it is kept, None where it is not.
+        conversation: What was said.
+    """
+
+    opened: Opened
+    config: dict[str, Any]
+    explain: bool
+    as_json: bool
+    session: Session | None = None
+    conversation: list[dict[str, Any]] = field(default_factory=list)
+
+
+def _converse(talk: _Talk) -> int:
+    read_line = _line_reader(talk.as_json)
     if sys.stdin.isatty():
-        say(f"{model_name(config)}, {len(opened.sources.files)} files. /help lists the commands.")
-    conversation: list[dict[str, Any]] = []
+        before = f", {len(talk.conversation)} messages so far" if talk.conversation else ""
+        remark(f"{model_name(talk.config)}, {len(talk.opened.documents)} files{before}. /help lists the commands.")
     status = OK
     while (line := read_line()) is not None:
         line = line.strip()
@@ -68,39 +142,50 @@ def _chat(files: list[str], model: str | None, model_server: str | None, api_key
         if line.startswith("/"):
             if line in ("/exit", "/quit"):
                 break
-            _command(line, conversation, opened)
+            _command(line, talk)
             continue
-        status = _turn(line, conversation, opened, config, as_json)
+        status = _turn(line, talk)
     return status
 
 
-def _turn(line: str, conversation: list[dict[str, Any]], opened: Opened, config: dict[str, Any], as_json: bool) -> int:
+def _turn(line: str, talk: _Talk) -> int:
     """One question and its answer, which both stay in the conversation."""
-    conversation.append({"role": "user", "content": line})
+    question = {"role": "user", "content": line}
+    talk.conversation.append(question)
+    # A stored conversation is put before the question by the run itself.
+    asked = talk.conversation if talk.session is None else [question]
     try:
-        result = answering.answer(opened.agent, conversation, show=not as_json)
+        result = answering.answer(talk.opened.agent, asked, show=not talk.as_json, session=talk.session)
     except (QwenAgentKitError, ValueError, OSError) as error:
         # The question is taken back, so that the next one does not follow an unanswered one.
-        conversation.pop()
+        talk.conversation.pop()
         say(f"qwen-agentkit chat: {error}")
         return FAILED
-    conversation.extend(result.messages)
+    talk.conversation.extend(result.messages)
     if result.stopped:
         say("Stopped.")
-    if as_json:
-        write_json(result.to_json(opened.problems, model_name(config)))
+    explanations = talk.opened.explain(line) if talk.explain and not result.stopped else []
+    if talk.as_json:
+        shown = result.to_json(talk.opened.problems, model_name(talk.config))
+        write_json(shown | {"explanations": [one.to_json() for one in explanations]} if talk.explain else shown)
     elif not result.stopped:
-        answering.show_sources(result, opened.sources, is_extractive(config), "chat")
+        answering.show_sources(result, talk.opened.sources, is_extractive(talk.config), "chat")
+        answering.show_explanations(explanations)
     return OK
 
 
-def _command(line: str, conversation: list[dict[str, Any]], opened: Opened) -> None:
+def _command(line: str, talk: _Talk) -> None:
     if line == "/new":
-        conversation.clear()
-        say("A new conversation.")
+        talk.conversation.clear()
+        if talk.session is None:
+            say("A new conversation.")
+        else:
+            # What was said stays stored under its own id.
+            talk.session = talk.session.store.session(None, talk.session.user_id)
+            say(f"A new conversation, stored as {talk.session.session_id}.")
     elif line == "/files":
-        for file in opened.sources.files:
-            say(opened.sources.show(file))
+        for name in talk.opened.documents:
+            say(name)
     elif line == "/help":
         say(_HELP)
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from qwen_agentkit.agents import Assistant
 from qwen_agentkit.cli.model_options import is_extractive
@@ -18,6 +18,14 @@ from qwen_agentkit.rag.document import Document
 from qwen_agentkit.rag.workers import read_documents
 from qwen_agentkit.tools.documents import document_cache
 
+if TYPE_CHECKING:
+    from qwen_agentkit.rag.explain import Explanation
+    from qwen_agentkit.rag.index import DocumentIndex
+    from qwen_agentkit.rag.knowledge_base import KnowledgeBase
+
+# Passages that --explain speaks of.
+_EXPLAINED = 5
+
 
 @dataclass
 class Opened:
@@ -27,11 +35,36 @@ class Opened:
         agent: The assistant.
         sources: The files.
         unread: Why each file that could not be read was not.
+        index: The index that it answers from in place of files.
     """
 
     agent: Assistant
     sources: Sources
     unread: dict[str, str] = field(default_factory=dict)
+    index: DocumentIndex | None = None
+
+    @property
+    def documents(self) -> list[str]:
+        """What it can read, as the user named it."""
+        if self.index is not None:
+            return [entry["source"] for entry in self.index.sources()]
+        return [self.sources.show(file) for file in self.sources.files]
+
+    def explain(self, question: str) -> list[Explanation]:
+        """How the passages that fit a question best came to their scores. A model's own search words do not count."""
+        base = self._base()
+        return [base.explain(hit) for hit in base.search(question, _EXPLAINED)]
+
+    def _base(self) -> KnowledgeBase:
+        if self.index is not None:
+            from qwen_agentkit.rag.existing_index import ExistingIndex
+
+            return ExistingIndex(self.index)
+        from qwen_agentkit.rag.knowledge_base import knowledge_base
+
+        base = knowledge_base(self.agent.mem.system_files, self.agent.mem.parser_page_size)
+        base.refresh()
+        return base
 
     @property
     def problems(self) -> list[Problem]:
@@ -56,25 +89,47 @@ def open_assistant(given: Sequence[str], config: dict[str, Any]) -> Opened:
         _say_problem(problem)
     if given and not sources.files:
         raise WrongUse("there is no file to read")
+    opened = Opened(_assistant(config, sources.files), sources)
+    if sources.files:
+        _read(opened)
+    return opened
+
+
+def open_indexed(index: DocumentIndex, config: dict[str, Any]) -> Opened:
+    """Makes an assistant that answers from an index.
+
+    Args:
+        index: The index; it is to stay open.
+        config: The model's configuration.
+
+    Raises:
+        WrongUse: The configuration names no usable model, or the index is empty.
+    """
+    from qwen_agentkit.memory import IndexMemory
+
+    if not index.totals()["documents"]:
+        raise WrongUse(f"the index {index.path} is empty; fill it with: qwen-agentkit index add FILES")
+    agent = _assistant(config, [])
+    agent.mem = IndexMemory(index, llm=agent.llm)
+    return Opened(agent, Sources(), index=index)
+
+
+def _assistant(config: dict[str, Any], files: list[str]) -> Assistant:
     try:
-        agent = Assistant(llm=config, files=sources.files)
+        return Assistant(llm=config, files=files)
     except ValueError as error:
         if is_extractive(config) or config.get("model_server"):
             raise WrongUse(str(error)) from error
         raise WrongUse(
             f"the model {config['model']} is not known by its name alone; name its server with --model-server. {error}"
         ) from error
-    opened = Opened(agent, sources)
-    if sources.files:
-        _read(opened)
-    return opened
 
 
 def _read(opened: Opened) -> None:
     """Reads the files into the cache that the assistant's memory answers from."""
     # What was fetched from an address is read when the memory is asked.
     files = [file for file in opened.sources.files if os.path.isabs(file)]
-    with reading(len(files)) as progress:
+    with reading() as progress:
         for file, result in read_documents(files, cache=document_cache(), progress=progress):
             reason = _reason(file, result)
             if reason:

@@ -1,41 +1,36 @@
-"""`MODULE:NAME` on the command line: an agent of the user's own program."""
+"""`MODULE:NAME` or `FILE.py:NAME` on the command line: an agent of the user's own program."""
 
 from __future__ import annotations
 
-import importlib
+import contextlib
 import os
 import sys
 
 from qwen_agentkit.agent import Agent
+from qwen_agentkit.cli import configuration
 from qwen_agentkit.cli.status import WrongUse
 
 
 def load_agent(target: str) -> Agent:
-    """The agent that a program has under a name.
+    """The agent that a program has under a name; what the program prints meanwhile goes to standard error.
 
     Args:
-        target: `package.module:name`, found from the current folder as `python -m` finds it. The name is an agent, or
-            a function without arguments that makes one.
+        target: As `agents.group.loading.load_agent` takes it, modules found from the current folder as `python -m`
+            finds them; or a name that the configuration file gives to such a place.
 
     Raises:
         WrongUse: There is none; one line says which part is wrong.
     """
-    module_name, _, name = target.partition(":")
-    if not module_name or not name:
-        raise WrongUse(f"an agent is named as module:agent, such as my_bots:support; not {target!r}")
+    from qwen_agentkit.agents.group.loading import load_agent as load
+
+    place = configuration.current().place_of(target)
     here = os.getcwd()
     if here not in sys.path:
         sys.path.insert(0, here)
     try:
-        module = importlib.import_module(module_name)
-    except ModuleNotFoundError as error:
-        raise WrongUse(f"{target}: {error}") from error
-    found = module
-    for part in name.split("."):
-        if not hasattr(found, part):
-            raise WrongUse(f"{target}: {module_name} has no {name}")
-        found = getattr(found, part)
-    made = found if isinstance(found, Agent) or not callable(found) else found()
-    if not isinstance(made, Agent):
-        raise WrongUse(f"{target} is no agent, but {type(made).__name__}")
-    return made
+        # Standard output may be JSON alone, or a protocol.
+        with contextlib.redirect_stdout(sys.stderr):
+            return load(place)
+    except ValueError as error:
+        hint = "" if ":" in place else "; an agent is named as module:agent or file.py:agent"
+        raise WrongUse(f"{target}: {error}{hint}") from error

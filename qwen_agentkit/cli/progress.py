@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from qwen_agentkit.cli.terminal import plain
+from qwen_agentkit.cli.terminal import is_quiet, plain
 from qwen_agentkit.rag.workers import ReadProgress
 
 # Seconds after which a bar begins to be worth looking at.
@@ -18,13 +18,9 @@ Progress = Callable[[ReadProgress], None]
 
 
 @contextmanager
-def reading(total: int) -> Iterator[Progress]:
-    """Gives a function, for `read_documents`, that draws a bar on standard error.
-
-    Args:
-        total: How many files there are.
-    """
-    if not sys.stderr.isatty():
+def reading() -> Iterator[Progress]:
+    """Gives a function, for `read_documents`, that draws a bar on standard error."""
+    if is_quiet() or not sys.stderr.isatty():
         yield lambda progress: None
         return
     from rich.console import Console
@@ -39,7 +35,7 @@ def reading(total: int) -> Iterator[Progress]:
         console=Console(stderr=True),
         transient=True,
     )
-    task = bar.add_task("", total=total, file="")
+    task = bar.add_task("", total=None, file="")
     begun = time.monotonic()
     started = False
 
@@ -51,7 +47,7 @@ def reading(total: int) -> Iterator[Progress]:
         name = plain(os.path.basename(progress.path))
         if progress.pages:
             name += f", page {progress.pages_done} of {progress.pages}"
-        bar.update(task, completed=progress.files_done, file=name)
+        bar.update(task, completed=progress.files_done, total=progress.files, file=name)
 
     try:
         yield show

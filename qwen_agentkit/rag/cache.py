@@ -237,12 +237,19 @@ class DocumentCache:
         Returns:
             Bytes of the entries that are gone.
         """
-        limit = time.time() - older_than
+        size, limit = self.unused_bytes(older_than), time.time() - older_than
         with self._database() as database:
-            (size,) = database.execute("SELECT total(size) FROM entries WHERE used_at <= ?", (limit,)).fetchone()
             database.execute("DELETE FROM entries WHERE used_at <= ?", (limit,))
             database.execute("DELETE FROM files WHERE hash NOT IN (SELECT hash FROM entries)")
         self._tidy("VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)")
+        return size
+
+    def unused_bytes(self, older_than: float = 0.0) -> int:
+        """Bytes of the entries that `clean` would erase."""
+        with self._database() as database:
+            (size,) = database.execute(
+                "SELECT total(size) FROM entries WHERE used_at <= ?", (time.time() - older_than,)
+            ).fetchone()
         return int(size)
 
     def _tidy(self, *statements: str) -> None:

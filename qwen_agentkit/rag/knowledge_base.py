@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from qwen_agentkit import settings
+from qwen_agentkit.rag.explain import Explanation
 from qwen_agentkit.rag.freshness import look_at
 from qwen_agentkit.rag.hits import Hit
 from qwen_agentkit.rag.index import DocumentIndex
@@ -116,6 +117,11 @@ class KnowledgeBase:
             return self._index.search(query, top_k)
         hits = self._index.search(query, top_k, lambda hit: hit.source not in self._hidden)
         return sorted([*hits, *self._beside.search(query, top_k)], key=lambda hit: -hit.score)[:top_k]
+
+    def explain(self, hit: Hit) -> Explanation:
+        """What the score of one of its hits is made of."""
+        beside = self._beside is not None and hit.source in self._hidden
+        return (self._beside if beside and self._beside is not None else self._index).explain(hit)
 
     def close(self) -> None:
         self._index.close()

@@ -38,7 +38,7 @@ class SessionStore:
 
     Args:
         address: An SQLAlchemy address: `sqlite:///path.sqlite`, `postgresql+psycopg://user@host/name`. None is
-            `sessions.sqlite` in the workspace.
+            `settings.SESSIONS`, and when that is empty `sessions.sqlite` in the workspace.
         on_busy: What a message does that arrives while a run is under way in its session: `wait` for the run's
             end, or `follow_up`: go to that run, if it is one of this process, and only else wait.
 
@@ -52,7 +52,8 @@ class SessionStore:
             raise ValueError(f"on_busy is 'wait' or 'follow_up', not {on_busy!r}")
         self.on_busy = on_busy
         self._mailboxes: dict[Key, FollowUps] = {}
-        if address is None:
+        address = address or settings.SESSIONS
+        if not address:
             path = Path(os.path.abspath(settings.DEFAULT_WORKSPACE), "sessions.sqlite")
             address = f"sqlite:///{path}"
         self.address = address

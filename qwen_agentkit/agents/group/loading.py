@@ -27,13 +27,21 @@ def load_agent(place: str) -> Agent:
     where, _, name = place.rpartition(":") if ":" in place else (place, "", "")
     module = _file(Path(where)) if where.endswith(".py") else _module(where)
     names = [name] if name else ["team", "agent"]
-    found = next((getattr(module, one) for one in names if hasattr(module, one)), None)
+    found = next((held for held in (_named(module, one) for one in names) if held is not None), None)
     if found is None:
         raise ValueError(f"{where} has no {' or '.join(names)}; say which agent with {where}:NAME")
     if not isinstance(found, Agent) and callable(found):
         found = _made(found, place)
     if not isinstance(found, Agent):
         raise ValueError(f"{place} is no agent but {type(found).__name__} {found!r}"[:300])
+    return found
+
+
+def _named(module: ModuleType, name: str) -> Any:
+    """What a module has under a name, which may have dots; None where there is nothing."""
+    found: Any = module
+    for part in name.split("."):
+        found = getattr(found, part, None)
     return found
 
 

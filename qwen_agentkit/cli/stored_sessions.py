@@ -1,0 +1,52 @@
+"""Which stored conversations a command works on: the store, the user, the session."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from qwen_agentkit.cli.status import WrongUse
+
+if TYPE_CHECKING:
+    from qwen_agentkit.session import Session, SessionStore
+
+User = Annotated[str, typer.Option("--user", metavar="ID", help="Whose conversations; on one's own machine `local`.")]
+StoreAddress = Annotated[
+    str | None,
+    typer.Option(
+        "--store",
+        metavar="ADDRESS",
+        help="Where conversations are kept, such as postgresql+psycopg://app@db/agents; without it that of "
+        "QWEN_AGENTKIT_SESSIONS or of the configuration file, else `sessions.sqlite` in the workspace.",
+    ),
+]
+SessionId = Annotated[
+    str | None, typer.Option("--session", metavar="ID", help="Keep the conversation under this id, and go on with it.")
+]
+
+
+def open_sessions(address: str | None) -> SessionStore:
+    """The store that is meant.
+
+    Raises:
+        MissingDependencyError: The extra `sessions` is not installed.
+        ValueError: The address is not understood.
+    """
+    from qwen_agentkit.session import SessionStore
+
+    return SessionStore(address)
+
+
+def must_find(store: SessionStore, session_id: str, user: str) -> Session:
+    """A session of a user.
+
+    Raises:
+        WrongUse: There is none of that id.
+    """
+    found = store.find(session_id, user)
+    if found is None:
+        raise WrongUse(
+            f"the user {user!r} has no session {session_id!r}; `qwen-agentkit sessions list` shows those there are"
+        )
+    return found

@@ -1,0 +1,28 @@
+"""An index that a program has made itself, where a knowledge base over files is wanted otherwise."""
+
+from __future__ import annotations
+
+from qwen_agentkit.rag.index import DocumentIndex
+from qwen_agentkit.rag.knowledge_base import WAIT_SECONDS, KnowledgeBase
+from qwen_agentkit.rag.report import Problem
+
+
+class ExistingIndex(KnowledgeBase):
+    """The passages of an index, as it is: its files are not looked at.
+
+    Args:
+        index: The index; it stays open as long as its owner wants.
+    """
+
+    def __init__(self, index: DocumentIndex) -> None:
+        self.files = []
+        self._index = index
+        self._beside = None
+        self._hidden = frozenset()
+        self.sources = []
+        self.refresh()
+
+    def refresh(self, wait: float = WAIT_SECONDS) -> list[Problem]:
+        """Sees which documents the index holds now, whoever added them."""
+        self.sources = [entry.source for entry in self._index.entries() if entry.state == "live"]
+        return []
