@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from qwen_agentkit.schema import SYSTEM, ContentItem, Message
+from qwen_agentkit.utils.knowledge import read_knowledge, strip_knowledge
 
 
 def with_system_message(messages: list[Message], text: str | None) -> list[Message]:
@@ -32,12 +33,21 @@ def prepended(message: Message, text: str, separator: str = "\n\n") -> Message:
 
 
 def appended(messages: list[Message], text: str, separator: str = "\n\n") -> list[Message]:
-    """The conversation with `text` at the end of its system message, made if there is none."""
+    """The conversation with `text` at the end of its system message, made if there is none.
+
+    A knowledge block stays last, behind the text: what changes from question to question must not stand in front of
+    what stays, or services could not reuse their cache of it.
+    """
     if not messages or messages[0].role != SYSTEM:
         return [Message(SYSTEM, text), *messages]
     head = messages[0]
     if isinstance(head.content, str):
-        content: str | list[ContentItem] = f"{head.content}{separator}{text}" if head.content else text
+        before = strip_knowledge(head.content)
+        block = head.content[len(before) :].lstrip("\n")
+        content: str | list[ContentItem] = separator.join(part for part in (before, text, block) if part)
     else:
-        content = [*head.content, ContentItem(text=(separator if head.content else "") + text)]
+        at = next((n for n, item in enumerate(head.content) if item.text and read_knowledge(item.text)), None)
+        at = len(head.content) if at is None else at
+        item = ContentItem(text=(separator if at else "") + text + (separator if at < len(head.content) else ""))
+        content = [*head.content[:at], item, *head.content[at:]]
     return [head.model_copy(update={"content": content}), *messages[1:]]
