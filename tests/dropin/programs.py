@@ -53,6 +53,11 @@ TIME = ("time-get_current_time", {"timezone": "Asia/Shanghai"})
 PLOT = "import csv\nrows = list(csv.reader(open('stock_prices.csv')))\nprint('rows', len(rows))"
 TABLE = "create table scores (id int, score int); insert into scores values (100, 85), (107, 100);"
 FIBONACCI = "a, b = 0, 1\nfor _ in range(10):\n    print(a, end=' ')\n    a, b = b, a + b"
+RIDDLES = (
+    ("列表", "['一加一等于三', '鱼会骑车']"),
+    ("一加一等于三", "一加一等于三"),
+    ("鱼会骑车", "鱼会骑车"),
+)
 KEYWORDS = ("keywords_en", '{"keywords_zh": ["翻转", "贡献"], "keywords_en": ["flip", "guarantee"]}')
 
 
@@ -151,7 +156,7 @@ EXAMPLES = (
         "examples/llm_riddles.py",
         "A",
         "",
-        saying(("列表", "['一加一等于三', '鱼会骑车']"), ("一加一等于三", "一加一等于三"), ("鱼会骑车", "鱼会骑车")),
+        saying(*RIDDLES),
         ("You win!",),
     ),
     Program("examples/llm_vl_mix_text.py", "A", "", calling([CAT]), ("a cute cat", "Here you are.")),
@@ -329,13 +334,23 @@ TESTS = (
         lambda: Speaker(
             [[[DISTRICT]]],
             (
-                ("海淀区天气\x00", ""),
                 ('"worker"', '{"worker": "天气预报助手", "confidence": 1}'),
                 KEYWORDS,
             ),
         ),
     ),
-    _test("tests/examples/test_examples.py", "C", "all of the above, Gradio 5", gradio5=True, seconds=400.0),
+    _test(
+        "tests/examples/test_examples.py",
+        "C",
+        "all of the examples' stand-ins, Gradio 5",
+        # Each of its tests is offered some of these tools.
+        lambda: Speaker(
+            [[[DISTRICT, CAT, DOG, SAN_FRANCISCO, ("code_interpreter", {"code": "print(6 * 7)"})]]],
+            (*RIDDLES, ("[STOP]", "棋盘"), ('"worker"', '{"worker": "工具助手", "confidence": 1}'), KEYWORDS),
+        ),
+        gradio5=True,
+        seconds=400.0,
+    ),
     _test("tests/examples/test_long_dialogue.py", "A", "", saying(("大头", "小明的爸爸叫大头。"))),
     _test(
         "tests/examples/test_vm_qa.py",
