@@ -12,14 +12,24 @@ import os
 import sqlite3
 import threading
 import time
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from qwen_agentkit.rag.catalog_rows import (
+    ChangeRow,
+    ChunkRow,
+    Entry,
+    insert_document,
+    packed,
+    read_entry,
+    read_hit,
+    unpacked,
+)
 from qwen_agentkit.rag.hits import Hit
+
+__all__ = ["Catalog", "ChangeRow", "ChunkRow", "Entry"]
 
 # Raised when the tables change; an index of another number is refused.
 FORMAT = 1
@@ -53,81 +63,6 @@ _CHUNK_COLUMNS = (
 )
 _CHUNKS = _CHUNK_COLUMNS.replace(" tokens", " chunks.tokens")
 _OF_LIVE = "FROM chunks JOIN documents ON documents.id = chunks.document WHERE documents.state = 'live'"
-# Texts at least this long are packed.
-_PACK_FROM = 200
-
-
-@dataclass
-class Entry:
-    """A document in the catalog.
-
-    Args:
-        source: Absolute path, address or id.
-        kind: `file`, `url` or `text`.
-        hash: Of its content.
-        options: What its chunks depend on beside the content.
-        size: Bytes of the file.
-        mtime: Time of change of the file in nanoseconds.
-        looked_at: When it was read, in nanoseconds.
-        state: `live`, `pending`, or `failed` for one that cannot be read.
-        title: Its title.
-        file_type: What kind of file it is.
-        pages: Pages, where it has them.
-        chunks: How many.
-        tokens: Of all chunks.
-        characters: Of its text.
-        warnings: What was said while it was read.
-        page_hashes: Page -> hash of its text; page 0 is a text without pages.
-        added_at: Seconds since the epoch.
-        id: Its number.
-    """
-
-    source: str
-    kind: str = "file"
-    hash: str = ""
-    options: str = ""
-    size: int = 0
-    mtime: int = 0
-    looked_at: int = 0
-    state: str = "pending"
-    title: str | None = None
-    file_type: str | None = None
-    pages: int | None = None
-    chunks: int = 0
-    tokens: int = 0
-    characters: int = 0
-    warnings: list[str] = field(default_factory=list)
-    page_hashes: dict[int, str] = field(default_factory=dict)
-    added_at: float = 0.0
-    id: int = 0
-
-
-@dataclass(frozen=True)
-class ChangeRow:
-    """One remembered change of a source."""
-
-    number: int
-    at: float
-    source: str
-    kind: str
-    pages: list[int] | None
-
-
-@dataclass(frozen=True)
-class ChunkRow:
-    """A chunk to be written."""
-
-    number: int
-    page: int | None
-    page_end: int | None
-    sheet: str | None
-    rows: tuple[int, int] | None
-    section: str | None
-    start: int | None
-    end: int | None
-    tokens: int
-    text: str
-    text_hash: bytes
 
 
 class Catalog:
@@ -230,12 +165,14 @@ class Catalog:
     def entries(self, state: str | None = None) -> list[Entry]:
         """All documents but pending ones, or those of one state."""
         where = "state = ?" if state else "state != 'pending'"
-        return [_entry(row) for row in self._all(f"SELECT * FROM documents WHERE {where}", (state,) if state else ())]
+        return [
+            read_entry(row) for row in self._all(f"SELECT * FROM documents WHERE {where}", (state,) if state else ())
+        ]
 
     def entry(self, source: str) -> Entry | None:
         """The document of a source, live or failed."""
         rows = self._all("SELECT * FROM documents WHERE source = ? AND state != 'pending'", (source,))
-        return _entry(rows[0]) if rows else None
+        return read_entry(rows[0]) if rows else None
 
     def sources_below(self, folder: str) -> list[str]:
         """The files, live or failed, that are a path or lie below it."""
@@ -256,7 +193,7 @@ class Catalog:
         rows = self._all(
             "SELECT * FROM documents WHERE hash = ? AND options = ? AND state = 'live' LIMIT 1", (content_hash, options)
         )
-        return _entry(rows[0]) if rows else None
+        return read_entry(rows[0]) if rows else None
 
     def write_pending(
         self, database: sqlite3.Connection, entry: Entry, chunks: Iterable[ChunkRow]
@@ -266,7 +203,7 @@ class Catalog:
         Returns:
             The document's number and its chunks'.
         """
-        document = _insert_document(database, entry, "pending")
+        document = insert_document(database, entry, "pending")
         numbers = []
         for chunk in chunks:
             first, last = chunk.rows or (None, None)
@@ -285,7 +222,7 @@ class Catalog:
                     chunk.start,
                     chunk.end,
                     chunk.tokens,
-                    _packed(chunk.text),
+                    packed(chunk.text),
                     chunk.text_hash,
                 ),
             )
@@ -317,7 +254,7 @@ class Catalog:
     def write_failed(self, database: sqlite3.Connection, entry: Entry) -> None:
         """Remembers a source that cannot be read, so that it is not read again while it is the same."""
         self.drop(database, entry.source)
-        _insert_document(database, entry, "failed")
+        insert_document(database, entry, "failed")
 
     def touch(self, database: sqlite3.Connection, entry: Entry) -> None:
         """Writes down the stamps of a file whose content is the same."""
@@ -349,7 +286,7 @@ class Catalog:
         """The live chunks among these numbers."""
         marks = ",".join("?" * len(chunks))
         rows = self._all(f"SELECT {_CHUNKS} {_OF_LIVE} AND chunks.id IN ({marks})", chunks)
-        return {row[0]: _hit(row) for row in rows}
+        return {row[0]: read_hit(row) for row in rows}
 
     def chunks_of(self, source: str, numbers: tuple[int, int] | None = None) -> list[Hit]:
         """The chunks of a document in reading order, or those from one number to another."""
@@ -358,7 +295,7 @@ class Catalog:
             f"SELECT {_CHUNKS} {_OF_LIVE} AND source = ? AND number BETWEEN ? AND ? ORDER BY number",
             (source, low, high),
         )
-        return [_hit(row) for row in rows]
+        return [read_hit(row) for row in rows]
 
     def every_chunk(self) -> Iterator[tuple[int, Hit]]:
         """Every live chunk with the number of its document."""
@@ -370,7 +307,7 @@ class Catalog:
             if not rows:
                 return
             for row in rows:
-                yield row[-1], _hit(row[:-1])
+                yield row[-1], read_hit(row[:-1])
             last = rows[-1][0]
 
     # ---- vectors
@@ -382,7 +319,7 @@ class Catalog:
             "ORDER BY chunks.id LIMIT ?",
             (limit,),
         )
-        return [(row[0], _unpacked(row[1])) for row in rows]
+        return [(row[0], unpacked(row[1])) for row in rows]
 
     def add_vectors(self, vectors: Iterable[tuple[bytes, bytes]]) -> None:
         """Keeps vectors by the hash of their text."""
@@ -441,69 +378,3 @@ class Catalog:
             return 0
         names = [Path(f"{self._file}{ending}") for ending in ("", "-wal", "-shm")]
         return sum(os.path.getsize(name) for name in names if name.exists())
-
-
-_COLUMNS = (
-    "source",
-    "state",
-    "kind",
-    "hash",
-    "options",
-    "size",
-    "mtime",
-    "looked_at",
-    "title",
-    "file_type",
-    "pages",
-    "chunks",
-    "tokens",
-    "characters",
-    "warnings",
-    "page_hashes",
-    "added_at",
-)
-
-
-def _insert_document(database: sqlite3.Connection, entry: Entry, state: str) -> int:
-    values = {name: getattr(entry, name) for name in _COLUMNS}
-    values.update(state=state, warnings=json.dumps(entry.warnings), page_hashes=json.dumps(entry.page_hashes))
-    marks = ", ".join("?" * len(_COLUMNS))
-    cursor = database.execute(
-        f"INSERT INTO documents ({', '.join(_COLUMNS)}) VALUES ({marks})", [values[name] for name in _COLUMNS]
-    )
-    return int(cursor.lastrowid or 0)
-
-
-def _entry(row: tuple[Any, ...]) -> Entry:
-    values = dict(zip(_COLUMNS, row[1:], strict=True))
-    values["warnings"] = json.loads(values["warnings"])
-    values["page_hashes"] = {int(page): value for page, value in json.loads(values["page_hashes"]).items()}
-    return Entry(id=row[0], **values)
-
-
-def _hit(row: tuple[Any, ...]) -> Hit:
-    chunk, source, page, page_end, sheet, first, last, section, text, start, end, number, tokens, title = row
-    return Hit(
-        source=source,
-        page=page,
-        page_end=page_end,
-        sheet=sheet,
-        rows=(first, last) if first is not None else None,
-        section=section,
-        text=_unpacked(text),
-        start=start,
-        end=end,
-        title=title,
-        number=number,
-        tokens=tokens,
-        chunk=chunk,
-    )
-
-
-def _packed(text: str) -> bytes | str:
-    data = text.encode("utf-8", "surrogatepass")
-    return zlib.compress(data, 1) if len(data) >= _PACK_FROM else text.encode("utf-8", "replace").decode()
-
-
-def _unpacked(data: bytes | str) -> str:
-    return data if isinstance(data, str) else zlib.decompress(data).decode("utf-8", "surrogatepass")

@@ -29,6 +29,8 @@ from quality import SEED, load
 from qwen_agentkit.rag import DocumentIndex
 from qwen_agentkit.utils.knowledge import Passage
 from qwen_agentkit.utils.text import answer as answering
+from qwen_agentkit.utils.text.answer_case import read_case
+from qwen_agentkit.utils.text.answer_weights import CERTAINTY_WEIGHTS, RANKING_WEIGHTS
 
 SETS = ("cmrc2018", "xquad_en", "xquad_zh")
 
@@ -123,7 +125,7 @@ def fit(most: int) -> None:
     for name in SETS:
         for count in (8, 40):
             for (question, passages), labelled in answers(name, count, most)[0]:
-                case = answering.read_case(question, passages)
+                case = read_case(question, passages)
                 if case is not None:
                     held = numpy.array([holds(labelled, sentence.text) for sentence in case.ranked])
                     if held.any() and not held.all():
@@ -139,13 +141,13 @@ def fit(most: int) -> None:
         return slope / len(cases) + 1e-3 * weights
 
     ranking = _descend(ranking_slope, cases[0][0].shape[1])
-    for title, weight in zip(answering.RANKING_WEIGHTS, ranking, strict=True):
+    for title, weight in zip(RANKING_WEIGHTS, ranking, strict=True):
         print(f"    {title!r}: {weight:.2f},")
     rows, answered, counted = [], [], []
     for name in SETS:
         for count in (1, 3, 8, 40):
             for text, passages, has in halves(name, 0, count, most):
-                case = answering.read_case(text, passages)
+                case = read_case(text, passages)
                 if case is not None:
                     rows.append(case.certainty())
                     answered.append(has)
@@ -162,7 +164,7 @@ def fit(most: int) -> None:
     certainty = _descend(certainty_slope, features.shape[1], steps=3000, rate=0.05) / spread
     # So many answerable questions are declined in the part that is fitted on.
     certainty[0] -= numpy.quantile((features @ certainty)[labelled_as > 0], 0.04)
-    for title, weight in zip(answering.CERTAINTY_WEIGHTS, certainty, strict=True):
+    for title, weight in zip(CERTAINTY_WEIGHTS, certainty, strict=True):
         print(f"    {title!r}: {weight:.2f},")
 
 
