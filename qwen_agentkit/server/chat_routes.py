@@ -7,7 +7,6 @@ from typing import Any
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from qwen_agentkit.server.answer_text import TEXT
 from qwen_agentkit.server.bodies import ChatBody, ResetBody
 from qwen_agentkit.server.completions import ending, openai_usage
 from qwen_agentkit.server.event_log import Entry
@@ -15,6 +14,7 @@ from qwen_agentkit.server.requests import IdempotencyKey, TheService, User
 from qwen_agentkit.server.run import ANSWER, DELTA, DONE, ENDED, WAITING, ServerRun
 from qwen_agentkit.server.service import Service
 from qwen_agentkit.server.sse import EventStream, WhenEnded, encode_event
+from qwen_agentkit.utils.answer_text import TEXT
 
 router = APIRouter(tags=["Chat"])
 

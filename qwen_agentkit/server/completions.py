@@ -11,10 +11,10 @@ from __future__ import annotations
 from typing import Any
 
 from qwen_agentkit.limits import Usage
-from qwen_agentkit.server.answer_text import REASONING, TEXT
 from qwen_agentkit.server.event_log import SNAPSHOT, Entry
 from qwen_agentkit.server.run import CANCELLED, CREATED, DELTA, DONE, ERROR, STARTED, WAITING, ServerRun
 from qwen_agentkit.server.sse import encode_data
+from qwen_agentkit.utils.answer_text import REASONING, TEXT
 
 CLOSING = b"data: [DONE]\n\n"
 

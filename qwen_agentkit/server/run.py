@@ -11,6 +11,7 @@ from typing import Any
 
 from qwen_agentkit import run_context
 from qwen_agentkit.agent import Agent
+from qwen_agentkit.agents.multi_agent_hub import MultiAgentHub
 from qwen_agentkit.cancel import CancelToken
 from qwen_agentkit.events import ApprovalRequested, Event, ReasoningDelta, TextDelta, UsageReported
 from qwen_agentkit.follow_ups import FollowUps, Ticket
@@ -18,12 +19,12 @@ from qwen_agentkit.limits import RunLimits, Usage
 from qwen_agentkit.log import logger
 from qwen_agentkit.run_context import Reader
 from qwen_agentkit.schema import Message
-from qwen_agentkit.server.answer_text import AnswerText, answer_of, speaks_for_several
 from qwen_agentkit.server.event_log import EventLog
 from qwen_agentkit.server.failures import RequestFailed, of_run
 from qwen_agentkit.server.pausing import PAUSED, Pausable
 from qwen_agentkit.server.public_events import public_event
 from qwen_agentkit.session.session import Session
+from qwen_agentkit.utils.answer_text import AnswerText, answer_of
 
 QUEUED, RUNNING, DONE, ERROR, CANCELLED = "queued", "running", "done", "error", "cancelled"
 ENDED = frozenset({DONE, ERROR, CANCELLED})
@@ -109,7 +110,7 @@ class ServerRun:
         self._mail = FollowUps()
         self._on_end = ended
         self._lock = threading.Lock()
-        self._answer = AnswerText(speaks_for_several(order.agent))
+        self._answer = AnswerText(isinstance(order.agent, MultiAgentHub))
         arguments = {**order.arguments, "cancel": self.cancel}
         if order.limits is not None:
             arguments["limits"] = order.limits
@@ -251,7 +252,7 @@ class ServerRun:
         """The text of the response so far."""
         if self.order.style == ANSWER and self._answer.text:
             return self._answer.text
-        return answer_of(self.response, speaks_for_several(self.order.agent))
+        return answer_of(self.response, isinstance(self.order.agent, MultiAgentHub))
 
     def _identity(self) -> dict[str, Any]:
         return {

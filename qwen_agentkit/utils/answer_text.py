@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from qwen_agentkit.schema import ASSISTANT, Message
 from qwen_agentkit.utils.message_text import text_of
@@ -76,10 +75,3 @@ def answer_of(response: Sequence[Message], with_names: bool = False) -> str:
 
 def _text(message: Message) -> str:
     return "" if message.function_call is not None else text_of(message)
-
-
-def speaks_for_several(agent: Any) -> bool:
-    """Whether the answers of an agent come from several speakers."""
-    from qwen_agentkit.agents.multi_agent_hub import MultiAgentHub
-
-    return isinstance(agent, MultiAgentHub)
