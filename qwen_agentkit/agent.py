@@ -341,6 +341,8 @@ def _model_of(llm: dict | str | BaseChatModel | None) -> BaseChatModel | None:
         from qwen_agentkit.llm import get_chat_model
 
         return get_chat_model(llm)
+    if llm is not None and not callable(getattr(llm, "chat", None)):
+        raise ValueError(f"llm is a model's configuration (a dict), its name, a chat model, or None, not {llm!r}")
     return llm
 
 

@@ -16,6 +16,7 @@ from qwen_agentkit.agents.loop.endings import Endings
 from qwen_agentkit.agents.loop.light_schemas import ask_in_two_stages
 from qwen_agentkit.agents.loop.limit import model_call_limit
 from qwen_agentkit.agents.loop.notes import finish_results
+from qwen_agentkit.agents.loop.outside_text import find_risky
 from qwen_agentkit.agents.loop.repeats import RepeatGuard
 from qwen_agentkit.agents.loop.tool_round import ToolCall, run_calls
 from qwen_agentkit.agents.loop.tool_search import ToolSearch
@@ -29,6 +30,7 @@ from qwen_agentkit.schema import ASSISTANT, ContentItem, Message
 from qwen_agentkit.tools.base import BaseTool
 from qwen_agentkit.tools.large_results import READ_TOOL, LargeResults
 from qwen_agentkit.utils.ids import new_call_id
+from qwen_agentkit.utils.message_files import file_list
 
 if TYPE_CHECKING:
     from qwen_agentkit.agents.group.termination import Termination
@@ -62,8 +64,9 @@ class FnCallAgent(Agent):
         handoffs: Agents (or `Handoff`) that the conversation may be passed on to.
         handoff_mode: `continue`: the run goes on with the other agent. `return`: it ends with `extra["handoff"]`.
         max_handoffs: Handoffs in one run; then the agent must answer itself.
-        approve: Who decides about tool calls: True, False, `"pause"`, a dict by tool name, or a function of the
-            `ToolCall` that returns True, False, a reason, a `Decision`, or `"pause"`.
+        approve: Who decides about tool calls: True, False, `"pause"`, `"untrusted"` (pauses before calls with side
+            effects once text of documents, pages or tools is in the context), a dict by tool name, or a function of
+            the `ToolCall` that returns one of these, a reason, or a `Decision`.
         repeats: Notices for repeated calls; False for none.
         repeat_by: What counts as a repeat where `repeats` does not say: `call` (the same tool with equal
             arguments) or `tool` (whatever its arguments, unless its results differ).
@@ -136,7 +139,7 @@ class FnCallAgent(Agent):
         self.hooks = tuple(hooks)
         self.honesty_rule = honesty_rule
         self._approver = approver_of(approve)
-        self._files = list(files or [])
+        self._files = file_list(files)
         self._rag_cfg = dict(kwargs.get("rag_cfg") or {})
         self._mem: Memory | None = None
 
@@ -231,6 +234,8 @@ class FnCallAgent(Agent):
         run = current_run()
         turn.tools = turn.tools or self._tools(turn)
         handing_off.choose(turn, run)
+        for call in find_risky(turn.calls, turn.tools, turn.conversation):
+            call.risky = True
         if review(turn.calls, self._approver, run, decisions):
             turn.end = "paused"
             self._save(turn, checkpoint)
@@ -310,8 +315,8 @@ class FnCallAgent(Agent):
 
         Args:
             state: A state that a `Checkpoint` got.
-            decisions: About the calls that waited: one for all (True, False), or a dict by call id of True,
-                False, a reason to deny, or a `Decision`.
+            decisions: About the calls that waited: True, False, a reason to deny, or a `Decision`, one for all or
+                in a dict by call id.
             **kwargs: As for `run`.
 
         Yields:

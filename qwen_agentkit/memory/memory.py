@@ -15,7 +15,7 @@ from qwen_agentkit.log import logger
 from qwen_agentkit.memory.keyword_model import keyword_model, within_window
 from qwen_agentkit.run_context import current_run
 from qwen_agentkit.schema import ASSISTANT, USER, Message
-from qwen_agentkit.utils.message_files import files_of
+from qwen_agentkit.utils.message_files import file_list, files_of
 from qwen_agentkit.utils.message_text import text_of
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class Memory(Agent):
             system_message=system_message,
             **kwargs,
         )
-        self.system_files = list(files or [])
+        self.system_files = file_list(files)
         self._problems: dict[str, str] = {}
 
     @property
@@ -157,7 +157,7 @@ class Memory(Agent):
                 turn of that conversation, whose messages name them again; they do not become files of this
                 memory, which other conversations share. None: they do.
         """
-        new = [file for file in dict.fromkeys(files) if file not in self.system_files]
+        new = [file for file in dict.fromkeys(file_list(files)) if file not in self.system_files]
         if not new:
             return
         if conversation is None:

@@ -259,6 +259,20 @@ def test_search_words_of_thinking_models_come_from_a_quick_one():
     assert keyword_model({"model": "gpt-4o-mini", "model_type": "oai"}).model == "gpt-4o-mini"
 
 
+def test_one_file_may_be_named_without_a_list(handbook):
+    bot = Assistant(llm=EXTRACTIVE, files=str(handbook))
+    assert bot.mem.system_files == [str(handbook)]
+    assert Memory(files=handbook).system_files == [str(handbook)]
+    for wrong in ([3], [""], 5):
+        with pytest.raises((ValueError, TypeError)):
+            Assistant(llm=EXTRACTIVE, files=wrong)
+
+
+def test_a_model_that_is_none_is_refused_at_once():
+    with pytest.raises(ValueError, match="chat model"):
+        Assistant(llm=3)
+
+
 def test_passages_never_take_more_than_half_of_the_models_window():
     small = ScriptedChatModel(["x"], cfg={"profile": {"context_window": 4096}})
     assert Memory(llm=small).max_ref_token == 2048
