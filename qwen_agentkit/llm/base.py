@@ -190,12 +190,31 @@ class BaseChatModel:
             tools: Tools in that form.
 
         Yields:
-            `{"choices": [{"message": {...}}]}` with the whole message so far.
+            `{"choices": [{"message": {...}}], "usage": {...}}` with the whole message so far; tokens are 0 until the
+            service has counted them.
         """
         from qwen_agentkit.llm.oai_messages import from_messages
 
         for reply in self.chat(messages_from(messages), functions=tools, stream=True):
-            yield {"choices": [{"message": from_messages(reply)}]}
+            counted = next((one.extra["usage"] for one in reply if one.extra and one.extra.get("usage")), {})
+            usage = {key: counted.get(key) or 0 for key in ("completion_tokens", "prompt_tokens", "total_tokens")}
+            yield {"choices": [{"message": from_messages(reply)}], "usage": usage}
+
+    def raw_chat(
+        self,
+        messages: Sequence[Message | Mapping[str, Any]],
+        functions: Sequence[Mapping[str, Any]] | None = None,
+        stream: bool = True,
+        generate_cfg: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """`chat` with tools given in the service's own way.
+
+        Args:
+            messages, functions, stream: As for `chat`.
+            generate_cfg: Settings of this call.
+        """
+        cfg = {**(generate_cfg or {}), "use_raw_api": True}
+        return self.chat(messages, functions, stream=stream, extra_generate_cfg=cfg)
 
     @property
     def support_multimodal_input(self) -> bool:

@@ -22,14 +22,16 @@ def stop_list(stop: Any) -> list[str]:
     raise ValueError(f"generate_cfg['stop'] is text or a list of texts, not {stop!r}")
 
 
-def merge_generate_cfgs(base: Mapping[str, Any] | None, new: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Settings of `base` overlaid by those of `new`; stop words of both are united, in that order.
+def merge_generate_cfgs(
+    base_generate_cfg: Mapping[str, Any] | None, new_generate_cfg: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """Settings of the first overlaid by those of the second; stop words of both are united, in that order.
 
     Returns:
         A new dict; neither argument is changed.
     """
-    merged: dict[str, Any] = copy.deepcopy(dict(base or {}))
-    for key, value in (new or {}).items():
+    merged: dict[str, Any] = copy.deepcopy(dict(base_generate_cfg or {}))
+    for key, value in (new_generate_cfg or {}).items():
         if key == "stop":
             merged["stop"] = list(dict.fromkeys(stop_list(merged.get("stop")) + stop_list(value)))
         else:

@@ -148,6 +148,35 @@ def test_function_choice_none_offers_no_tools():
     assert model.requests[0].functions == []
 
 
+def called(name="weather"):
+    extra = {"function_id": "call_1"}
+    call_message = {"role": "assistant", "content": "", "function_call": {"name": name, "arguments": "{}"}}
+    return [*HI, {**call_message, "extra": extra}, {"role": "function", "name": name, "content": "21", "extra": extra}]
+
+
+@pytest.mark.parametrize("asked", [{}, {"functions": [WEATHER], "extra_generate_cfg": {"function_choice": "none"}}])
+def test_past_calls_are_told_in_words_when_no_tools_are_offered_natively(asked):
+    model = ScriptedChatModel(["text", "text"])
+    model.chat([*called(), *HI], **asked, stream=False)
+    sent = model.requests[0].messages
+    assert {one.role for one in sent} <= {"user", "assistant"}
+    assert all(one.function_call is None for one in sent)
+    assert "21" in sent[0].content
+    model.chat([*called(), *HI], functions=[WEATHER], stream=False)
+    assert [one.role for one in model.requests[1].messages] == ["user", "assistant", "function", "user"]
+
+
+def test_a_model_without_tools_by_its_profile_gets_neither_tools_nor_calls(caplog):
+    model = ScriptedChatModel(["text", "text"], cfg={"profile": {"tools": False}})
+    for _ in range(2):
+        choice = {"function_choice": "weather"}
+        assert last(model.chat([*called(), *HI], functions=[WEATHER], extra_generate_cfg=choice))[-1]["content"]
+    for seen in model.requests:
+        assert seen.functions == [] and "Weather." not in str(seen.messages)
+        assert all(one.role in ("user", "assistant") and one.function_call is None for one in seen.messages)
+    assert sum("takes no tools" in one.message for one in caplog.records) == 1
+
+
 def test_function_choice_must_be_a_tool():
     with pytest.raises(ValueError, match="weather"):
         ScriptedChatModel(["x"]).chat(HI, functions=[WEATHER], extra_generate_cfg={"function_choice": "nope"})
@@ -274,7 +303,9 @@ def test_quick_chat_gives_the_text():
 def test_quick_chat_oai_speaks_openais_form():
     model = ScriptedChatModel([reply("I look.", call("weather", {"city": "Oslo"}, id="c1"))])
     tools = [{"type": "function", "function": WEATHER}]
-    message = last(model.quick_chat_oai(HI, tools))["choices"][0]["message"]
+    answer = last(model.quick_chat_oai(HI, tools))
+    message = answer["choices"][0]["message"]
+    assert sorted(answer["usage"]) == ["completion_tokens", "prompt_tokens", "total_tokens"]
     assert message["content"] == "I look."
     assert message["tool_calls"][0]["function"] == {"name": "weather", "arguments": '{"city": "Oslo"}'}
 

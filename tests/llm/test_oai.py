@@ -89,6 +89,19 @@ def test_the_request_is_openais(oai_server, model):
     assert "tool_choice" not in body
 
 
+def test_raw_chat_gives_tools_in_the_services_own_way(oai_server):
+    model = model_for(oai_server, generate_cfg={"fncall_prompt_type": "nous"})
+    oai_server.script = [Answer("", calls=[("weather", "{}")])]
+    assert last(model.raw_chat(HI, [WEATHER]))[-1]["function_call"]["name"] == "weather"
+    assert oai_server.last["tools"][0]["function"]["name"] == "weather"
+
+
+def test_quick_chat_oai_reports_the_tokens_that_were_counted(oai_server, model):
+    oai_server.script = [Answer("Hello.", usage=(11, 7))]
+    usage = last(model.quick_chat_oai(HI))["usage"]
+    assert usage == {"completion_tokens": 7, "prompt_tokens": 11, "total_tokens": 18}
+
+
 def test_a_forced_tool_and_parallel_calls_are_asked_for(oai_server, model):
     oai_server.script = [Answer(calls=[("weather", "{}")])]
     cfg = {"function_choice": "weather", "parallel_function_calls": False}
@@ -218,6 +231,13 @@ def test_opaque_fields_go_back_to_the_same_service_only(oai_server):
     sent = oai_server.last["messages"][1]
     assert "reasoning_details" not in sent
     assert "extra_content" not in sent["tool_calls"][0]
+
+
+def test_an_assistant_message_that_says_nothing_is_not_sent(oai_server, model):
+    oai_server.script = ["fine"]
+    thought = {"role": "assistant", "content": "", "reasoning_content": "hm"}
+    last(model.chat([*HI, thought, {"role": "assistant", "content": ""}, *HI]))
+    assert [one["role"] for one in oai_server.last["messages"]] == ["user", "user"]
 
 
 @pytest.mark.parametrize("status", [400, 404, 422])
@@ -433,3 +453,18 @@ def test_a_server_without_schemas_gets_the_form_in_the_text_from_then_on(oai_ser
     assert last(model.chat(HI, response_format=form))[-1]["extra"]["parsed"] == {"a": 2}
     assert ["response_format" in seen.body for seen in oai_server.seen] == [True, False, False]
     assert '"a"' in oai_server.last["messages"][0]["content"]
+
+
+def test_a_form_is_given_as_a_tool_where_the_service_takes_tools_but_no_schemas(oai_server):
+    model = model_for(oai_server, profile={"json": False})
+    oai_server.script = [
+        Answer(calls=[("give_answer", '{"a": "no"}')]),
+        Answer(calls=[("give_answer", '{"a": 1}')]),
+    ]
+    form = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+    (answer,) = model.chat(HI, response_format=form, stream=False)
+    assert answer["extra"]["parsed"] == {"a": 1}
+    assert "function_call" not in answer
+    assert oai_server.last["tools"][0]["function"]["parameters"] == form
+    assert oai_server.last["tool_choice"]["function"]["name"] == "give_answer"
+    assert len(oai_server.seen) == 2

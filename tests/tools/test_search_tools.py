@@ -187,3 +187,9 @@ def test_keyword_search_needs_no_tantivy():
         "print(KeywordSearch({'max_ref_token': 5}).call({'query': 'b'}, docs=['a a a a a a', 'b b b b b b']))"
     )
     assert "b b b" in subprocess.check_output([sys.executable, "-c", program], text=True)
+
+
+def test_search_takes_the_tools_own_budget_where_none_is_given():
+    tool = KeywordSearch({"max_ref_token": 60})
+    query = "motor and battery"
+    assert tool.search(query, [record()]) == tool.search(query, [record()], 60) != tool.search(query, [record()], 400)

@@ -171,6 +171,7 @@ def test_an_empty_system_message_is_removed():
 
 def test_settings_are_merged_and_stop_words_united():
     base = {"stop": ["a"], "top_p": 0.5}
+    assert utils.merge_generate_cfgs(base_generate_cfg=base, new_generate_cfg=None) == base
     assert utils.merge_generate_cfgs(base, {"stop": ["b", "a"], "top_p": 0.9}) == {"stop": ["a", "b"], "top_p": 0.9}
     assert base["stop"] == ["a"]
 

@@ -68,8 +68,10 @@ class BaseSearch(BaseTool):
             return [found(record, range(len(record.raw))) for record in records]
         return self.search(words, records, max_ref_token)
 
-    def search(self, query: str, docs: Sequence[Record], max_ref_token: int) -> list[dict[str, Any]]:
-        """The best chunks within the budget, or the front parts when nothing fits."""
+    def search(self, query: str, docs: Sequence[Record], max_ref_token: int | None = None) -> list[dict[str, Any]]:
+        """The best chunks within the budget (None is the tool's own), or the front parts when nothing fits."""
+        if max_ref_token is None:
+            max_ref_token = self.max_ref_token
         scored = self.sort_by_scores(query, docs, max_ref_token=max_ref_token)
         if not scored or scored[0][2] <= 0:
             return front_part(docs, max_ref_token)
