@@ -65,6 +65,7 @@ class HandoffTool(BaseTool):
     """
 
     parameters = {"type": "object", "properties": {}}
+    untrusted = False
 
     def __init__(self, handoff: Handoff) -> None:
         self.handoff = handoff

@@ -121,6 +121,10 @@ class BaseTool(ABC):
         side_effects: Changes something outside (writes, buys, sends). Such a call is not made from arguments
             that were cut off and guessed, and can be made to need approval.
         return_direct: The result is the run's answer; the model is not asked again.
+        untrusted: Its results may hold what other people wrote (documents, pages, services). Once one is in the
+            context, `approve="untrusted"` asks before a call with side effects. False for a tool that gives only
+            what it worked out itself.
+        fenced: Its results are marked as data and put in a fence for the model.
 
     Raises:
         ValueError: The class has no name, or its parameters are not valid.
@@ -134,6 +138,8 @@ class BaseTool(ABC):
     retries: int = 0
     side_effects: bool = False
     return_direct: bool = False
+    untrusted: bool = True
+    fenced: bool = False
 
     def __init__(self, cfg: Mapping[str, Any] | None = None) -> None:
         if cfg is not None and not isinstance(cfg, Mapping):

@@ -41,6 +41,7 @@ class Calculator(BaseTool):
     floating point.
     """
 
+    untrusted = False
     description = (
         "Works out an arithmetic expression exactly. Knows + - * / // % ** (or ^), brackets, factorial, sqrt, cbrt, "
         "exp, log(x) (natural), log(x, base), log2, log10, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, "

@@ -22,6 +22,7 @@ class DocParser(BaseTool):
             otherwise. What was read is kept by content, so neither setting can give another's chunks.
     """
 
+    fenced = True
     description = f"Reads a document ({', '.join(SUPPORTED_FILE_TYPES)} and others) and gives its text in chunks."
     parameters = {
         "type": "object",

@@ -38,7 +38,7 @@ class FunctionTool(BaseTool):
             neither is shown to the model.
         name: The name that the model sees; the default is the function's.
         description: For the model; the default is the docstring up to its first section.
-        sequential, timeout, retries, side_effects, return_direct: As for `BaseTool`.
+        sequential, timeout, retries, side_effects, return_direct, untrusted, fenced: As for `BaseTool`.
         summarize: Makes the short text for the model out of a result.
     """
 
@@ -53,6 +53,8 @@ class FunctionTool(BaseTool):
         retries: int = 0,
         side_effects: bool = False,
         return_direct: bool = False,
+        untrusted: bool = True,
+        fenced: bool = False,
         summarize: Callable[[Any], str | None] | None = None,
     ) -> None:
         if not callable(function):
@@ -66,6 +68,8 @@ class FunctionTool(BaseTool):
             "retries": retries,
             "side_effects": side_effects,
             "return_direct": return_direct,
+            "untrusted": untrusted,
+            "fenced": fenced,
             "summarize": summarize,
         }
         self.cfg = {}
@@ -75,6 +79,8 @@ class FunctionTool(BaseTool):
         self.retries = retries
         self.side_effects = side_effects
         self.return_direct = return_direct
+        self.untrusted = untrusted
+        self.fenced = fenced
         self._summarize = summarize
         self._described: FunctionSchema | None = None
         functools.update_wrapper(self, function, updated=())
@@ -151,6 +157,8 @@ def tool(
     retries: int = 0,
     side_effects: bool = False,
     return_direct: bool = False,
+    untrusted: bool = True,
+    fenced: bool = False,
     summarize: Callable[[Any], str | None] | None = None,
 ) -> Callable[[Callable[..., Any]], FunctionTool]: ...
 

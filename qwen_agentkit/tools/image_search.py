@@ -48,6 +48,7 @@ class ImageSearch(BaseTool):
             asked for before it is named (True).
     """
 
+    fenced = True
     description = "Searches the web for pictures like one in the conversation; gives them with what is said of them."
     parameters = {
         "type": "object",

@@ -20,6 +20,7 @@ MAX_FILE_BYTES = 200_000_000
 class ReadFile(WorkFolderTool):
     """Reads lines of a text file of the work folder."""
 
+    fenced = True
     description = "Reads a text file in the work folder. Long files are read page by page, by line."
     parameters = {
         "type": "object",

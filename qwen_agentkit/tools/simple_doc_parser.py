@@ -47,6 +47,7 @@ class SimpleDocParser(BaseTool):
             `data:` addresses.
     """
 
+    fenced = True
     description = f"Reads the text of a document: {', '.join(SUPPORTED_FILE_TYPES)} and others."
     parameters = {
         "type": "object",

@@ -195,6 +195,8 @@ class RenamedTool(BaseTool):
         self.retries = tool.retries
         self.side_effects = tool.side_effects
         self.return_direct = tool.return_direct
+        self.untrusted = tool.untrusted
+        self.fenced = tool.fenced
 
     @property
     def file_access(self) -> bool:

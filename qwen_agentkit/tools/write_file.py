@@ -23,6 +23,7 @@ class WriteFile(WorkFolderTool):
         cfg: `work_dir`; `max_folder_bytes`, 500 MB for all files of the folder.
     """
 
+    untrusted = False
     description = "Writes a text file in the work folder. A file that is there is replaced only if you say so."
     parameters = {
         "type": "object",

@@ -13,6 +13,8 @@ from qwen_agentkit.events import ApprovalRequested
 from qwen_agentkit.run_context import RunContext
 
 PAUSE = "pause"
+# Pauses for calls that text of other people may have asked for, see `ToolCall.risky`.
+UNTRUSTED = "untrusted"
 
 
 @dataclass(frozen=True)
@@ -50,13 +52,14 @@ def approver_of(rule: bool | str | Mapping[str, Any] | Approver | None) -> Appro
     """The function that decides.
 
     Args:
-        rule: None or True allows all; False denies all; `"pause"` pauses for each; a dict decides by tool name
-            (a name that is not in it is allowed); a function gets the `ToolCall` and returns True, False, a
-            reason, a `Decision`, or `"pause"`.
+        rule: None or True allows all; False denies all; `"pause"` pauses for each; `"untrusted"` pauses for calls with
+            side effects while text of documents, pages or tools is in the context (`ToolCall.risky`); a dict decides
+            by tool name (a name that is not in it is allowed); a function gets the `ToolCall` and returns True,
+            False, a reason, a `Decision`, `"pause"` or `"untrusted"`.
     """
     if rule is None or rule is True:
         return None
-    if rule is False or rule == PAUSE:
+    if rule is False or rule in (PAUSE, UNTRUSTED):
         return lambda call: rule
     if isinstance(rule, Mapping):
         by_name = dict(rule)
@@ -68,7 +71,7 @@ def approver_of(rule: bool | str | Mapping[str, Any] | Approver | None) -> Appro
         return decide
     if callable(rule):
         return rule
-    raise ValueError(f"approve is True, False, 'pause', a dict by tool name, or a function, not {rule!r}")
+    raise ValueError(f"approve is True, False, 'pause', 'untrusted', a dict by tool name, or a function, not {rule!r}")
 
 
 class Remembered:
@@ -93,7 +96,7 @@ class Remembered:
             if key in self._decided:
                 return self._decided[key]
         decision = self._approver(call)
-        if decision != PAUSE:
+        if decision not in (PAUSE, UNTRUSTED):
             with self._lock:
                 self._decided[key] = decision
         return decision
@@ -103,7 +106,7 @@ def review(
     calls: Sequence[ToolCall],
     approver: Approver | None,
     run: RunContext | None,
-    decisions: Mapping[str, Any] | bool | None = None,
+    decisions: Mapping[str, Any] | bool | str | Decision | None = None,
 ) -> list[ToolCall]:
     """Closes the calls that are denied, and returns those that wait for a decision.
 
@@ -117,9 +120,11 @@ def review(
     for call in calls:
         if call.outcome is not None:
             continue
-        given = decisions if isinstance(decisions, bool) else (decisions or {}).get(call.call_id)
+        given = decisions.get(call.call_id) if isinstance(decisions, Mapping) else decisions
         if given is None:
             given = approver(call) if approver is not None else True
+        if given == UNTRUSTED:
+            given = PAUSE if call.risky else True
         if given == PAUSE:
             waiting.append(call)
             if run is not None:

@@ -9,6 +9,7 @@ from typing import Any
 from qwen_agentkit import events
 from qwen_agentkit.agents.loop.tool_round import ToolCall
 from qwen_agentkit.schema import ContentItem
+from qwen_agentkit.utils.untrusted import unmarked
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class Endings:
         return "\n".join(self._line(call) for calls in chosen for call in calls if call.name not in skip)
 
     def _line(self, call: ToolCall) -> str:
-        result = as_text(call.content)
+        result = unmarked(as_text(call.content))
         if self.summary_formatter is not None:
             return self.summary_formatter(call, result)
         fields: dict[str, Any] = {

@@ -31,6 +31,8 @@ class ToolCall:
         outcome: How it ended, one of the outcomes in `events`; None while open.
         content: What the model gets; None while open.
         result: What the tool gave, before notes were added to it for the model.
+        risky: The tool changes something outside, and text of other people (documents, pages, results of tools) is in
+            the context, which may have asked for it; known when it is decided about the call.
     """
 
     call_id: str
@@ -39,6 +41,7 @@ class ToolCall:
     outcome: str | None = None
     content: str | list[ContentItem] | None = None
     result: str | list[ContentItem] | None = None
+    risky: bool = False
     _future: PoolFuture | None = field(default=None, repr=False)
     _deadline: float = field(default=math.inf, repr=False)
     _seconds: float = field(default=0.0, repr=False)

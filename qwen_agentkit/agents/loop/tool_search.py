@@ -41,6 +41,7 @@ class ToolSearch:
 
 
 class _Search(BaseTool):
+    untrusted = False
     name = SEARCH_TOOL
     description = (
         "Finds tools by what they do. The tools that it finds can be called from your next reply on. Search in the "

@@ -96,6 +96,7 @@ def read_skill(path: Path) -> Skill:
 
 
 class _ReadSkill(BaseTool):
+    untrusted = False
     name = READ_SKILL
     description = "Gives the instructions of a skill."
     parameters = {

@@ -29,6 +29,9 @@ _MAX_NAME = 64
 class _ServerTool(BaseTool):
     """What tools of a server share: waiting for the background loop, in any thread, until done or cancelled."""
 
+    # What a server says is somebody else's text.
+    fenced = True
+
     def __init__(self, connection: ServerConnection, name: str) -> None:
         self._connection = connection
         self.name = function_name(connection.config.name, name)
