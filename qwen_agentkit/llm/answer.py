@@ -19,7 +19,7 @@ from qwen_agentkit.llm.dialects import get_dialect
 from qwen_agentkit.llm.generate_cfg import GenerateOptions, merge_generate_cfgs
 from qwen_agentkit.llm.history import repair_history
 from qwen_agentkit.llm.length import truncate_input
-from qwen_agentkit.llm.profiles import bounded_input_tokens
+from qwen_agentkit.llm.profiles import bounded_input_tokens, profile_of
 from qwen_agentkit.llm.rate_limits import limiter_of
 from qwen_agentkit.llm.reply import Reply
 from qwen_agentkit.llm.request import (
@@ -53,6 +53,8 @@ _HINTS = {
 # for them from then on.
 _without_tools: set[str] = set()
 _without_schemas: set[str] = set()
+# Services of whose missing tools a warning was given.
+_warned: set[str] = set()
 
 
 @dataclass
@@ -250,13 +252,22 @@ def _prepared(
     carried: Reply | None,
 ) -> tuple[ModelRequest, Reply]:
     """The request for one attempt, and the reply that takes its deltas."""
-    native = model.gives_tools_natively(options) and model.service not in _without_tools
     cfg = merge_generate_cfgs(model.generate_cfg, ask.generate_cfg)
+    functions, form = list(ask.functions), ask.form
+    if profile_of(model).tools is False:
+        if functions:
+            _warn_of_tools(model)
+        functions, native = [], False
+        options = replace(options, function_choice="auto")
+        cfg["function_choice"] = "auto"
+    else:
+        native = model.gives_tools_natively(options) and model.service not in _without_tools
+    if native and not functions and "tools" not in rest and any(one.function_call is not None for one in question):
+        native = False  # services that are given no tools refuse past calls and results, but not when told in words
     messages = list(question)
     begun = carried.text if carried is not None else ""
     if begun:
         messages.append(Message(ASSISTANT, begun))
-    functions, form = list(ask.functions), ask.form
     if form is not None:
         way = form_way(model, native, model.service in _without_schemas)
         if way == "tool":
@@ -298,6 +309,12 @@ def _prepared(
         after=carried,
     )
     return request, reply
+
+
+def _warn_of_tools(model: BaseChatModel) -> None:
+    if model.service not in _warned:
+        _warned.add(model.service)
+        logger.warning("The model %s takes no tools by its profile: it is asked without them", model.model)
 
 
 def _can_go_on(model: BaseChatModel, options: GenerateOptions, reply: Reply) -> bool:

@@ -20,7 +20,7 @@ from qwen_agentkit.llm.delta import ToolCallDelta, as_json_text
 from qwen_agentkit.llm.generate_cfg import GenerateOptions
 from qwen_agentkit.llm.oai_messages import to_oai_messages, to_oai_tools
 from qwen_agentkit.llm.server_override import override_address
-from qwen_agentkit.llm.service_errors import service_error
+from qwen_agentkit.llm.service_errors import CERTIFICATE_WORDS, service_error
 from qwen_agentkit.llm.structured import native_format
 from qwen_agentkit.llm.thinking import thinking_fields
 from qwen_agentkit.llm.usage import usage_of
@@ -249,7 +249,9 @@ def _error_of(error: Exception, model: str, address: str, broken: bool) -> Excep
     """The package's error for one of requests or the SDK; others are handed back as they are."""
     import requests
 
-    if isinstance(error, requests.exceptions.ConnectTimeout):
+    if CERTIFICATE_WORDS.search(str(error)):
+        kind = "certificate"
+    elif isinstance(error, requests.exceptions.ConnectTimeout):
         kind = "connect_timeout"
     elif isinstance(error, requests.exceptions.Timeout):
         kind = "read_timeout"

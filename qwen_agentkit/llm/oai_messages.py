@@ -56,7 +56,8 @@ def to_oai_messages(
             wire.append({"role": message.role, "content": _content(message.content, as_parts)})
     if pending_media:
         wire.append({"role": USER, "content": pending_media})
-    return wire
+    # Some services refuse an assistant message that says nothing, such as one that was only thought.
+    return [entry for entry in wire if entry != {"role": ASSISTANT, "content": ""}]
 
 
 def _add_assistant(entry: dict[str, Any], message: Message, service: str, send_reasoning: bool) -> None:

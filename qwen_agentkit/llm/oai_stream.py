@@ -15,7 +15,7 @@ from typing import Any
 from qwen_agentkit.errors import ModelServiceError
 from qwen_agentkit.llm._transport import arrived_probe, run_interruptibly, shut_down, shut_on_cancel
 from qwen_agentkit.llm.delta import Delta, ToolCallDelta, as_json_text, merge_opaque
-from qwen_agentkit.llm.service_errors import message_of_body, service_error
+from qwen_agentkit.llm.service_errors import CERTIFICATE_WORDS, message_of_body, service_error
 from qwen_agentkit.llm.sse import EventDecoder, StreamNotJSON
 from qwen_agentkit.llm.usage import usage_of
 from qwen_agentkit.log import logger
@@ -283,7 +283,9 @@ def _error_of(error: Exception, model: str, address: str, broken: bool = False) 
     if not (isinstance(error, openai.APIConnectionError) or from_http or isinstance(cause, OSError)):
         return error
     said = str(cause) or str(error) or type(cause).__name__
-    if "ConnectTimeout" in names:
+    if CERTIFICATE_WORDS.search(said):
+        kind = "certificate"
+    elif "ConnectTimeout" in names:
         kind = "connect_timeout"
     elif "TimeoutException" in names or isinstance(error, openai.APITimeoutError):
         kind = "read_timeout"

@@ -17,6 +17,7 @@ from qwen_agentkit.errors import ModelServiceError
 MENDS = {
     "connection": "Is the server running, and is the address right?",
     "dns": "The host name is not known: is the address right, and is there a network?",
+    "certificate": "The server's certificate is not trusted: 'ca_file' in the configuration names what to trust.",
     "connect_timeout": "The host does not answer: is the address right, and does a proxy or firewall stand between?",
     "read_timeout": "The server went silent: a larger 'timeout' in the configuration waits longer.",
     "broken_stream": "The server ended the answer in its middle; it is asked again where it can go on from there.",
@@ -52,6 +53,8 @@ _TOOL_ORDER = re.compile(r"must be (?:a response|followed)|tool_call_id|preced|r
 _TOOLS = re.compile(r"\btool(?:s|_choice|_calls?| choice| calls?| call parser)?\b|function[ _-]?call", re.I)
 
 
+# What the TLS layer says of a certificate that it does not trust.
+CERTIFICATE_WORDS = re.compile(r"certificate[ _]verify[ _]failed", re.I)
 # What a refusal of `response_format` says.
 SCHEMA_WORDS = re.compile(r"response_format|json_schema|guided|structured", re.I)
 

@@ -15,5 +15,6 @@ def nothing_remembered(monkeypatch):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(answer, "_without_tools", set())
     monkeypatch.setattr(answer, "_without_schemas", set())
+    monkeypatch.setattr(answer, "_warned", set())
     monkeypatch.setattr(oai, "_without_usage", set())
     monkeypatch.setattr(fallback, "breaker", fallback.CircuitBreaker())
