@@ -50,6 +50,7 @@ class FnCallAgent(Agent):
     Args:
         function_list, llm, system_message, name, description: As for `Agent`.
         files: Documents (paths, folders, globs, addresses) for `mem` and for tools with `file_access`.
+        rag_cfg: Settings of retrieval for `mem`.
         workbench: Tools that come and go, listed anew before every model call.
         max_llm_call_per_run: Model calls of one turn; None is `settings.MAX_LLM_CALL_PER_RUN`. When they are
             used up with tools still wanted, `on_limit` decides.
@@ -80,7 +81,7 @@ class FnCallAgent(Agent):
             a reply or a tool round, where it would otherwise go on.
         hooks: `Hooks` that look on.
         honesty_rule: Whether the prompt of an agent with tools says to invent nothing where a tool gave nothing.
-        **kwargs: `on_limit`; `rag_cfg` for the memory.
+        **kwargs: `on_limit`.
 
     Arguments of `run` read here: `follow_ups` (`FollowUps`), `checkpoint` (`Checkpoint`),
     `max_llm_call_per_run`, `seed`.
@@ -94,6 +95,7 @@ class FnCallAgent(Agent):
         name: str | None = None,
         description: str | None = None,
         files: Sequence[str] | None = None,
+        rag_cfg: Mapping[str, Any] | None = None,
         *,
         workbench: Workbench | None = None,
         max_llm_call_per_run: int | None = None,
@@ -140,7 +142,7 @@ class FnCallAgent(Agent):
         self.honesty_rule = honesty_rule
         self._approver = approver_of(approve)
         self._files = file_list(files)
-        self._rag_cfg = dict(kwargs.get("rag_cfg") or {})
+        self._rag_cfg = dict(rag_cfg or {})
         self._mem: Memory | None = None
 
     @property
@@ -193,7 +195,9 @@ class FnCallAgent(Agent):
             turn.say([Message(ASSISTANT, text, extra={"end": "error"})])
             yield turn.response
         finally:
-            if follow_ups is not None:
+            run = current_run()
+            # A member's turn may end while the team's run, whose mailbox it is, goes on.
+            if follow_ups is not None and (run is None or run.parent is None):
                 follow_ups.close()
         self._keep_files(turn.conversation)
 

@@ -243,6 +243,12 @@ def test_settings_of_retrieval_that_do_not_exist_are_refused(handbook):
         ).run_nonstream(QUESTION)
 
 
+@pytest.mark.parametrize("agent", [Assistant, DocQAAgent])
+def test_settings_of_retrieval_may_stand_behind_the_files(agent, handbook):
+    bot = agent(None, ScriptedChatModel(["x"]), "", "bot", "answers", [str(handbook)], {"max_ref_token": 300})
+    assert bot.mem.max_ref_token == 300
+
+
 def test_search_words_of_thinking_models_come_from_a_quick_one():
     made = keyword_model(
         {

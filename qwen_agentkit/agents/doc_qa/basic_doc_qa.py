@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from qwen_agentkit.agent import wanted_form
@@ -34,9 +34,10 @@ class DocQAAgent(Assistant):
         name: str | None = "DocQA",
         description: str | None = "Answers questions from given documents, with citations.",
         files: Sequence[str] | None = None,
+        rag_cfg: Mapping[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(function_list, llm, system_message, name, description, files, **kwargs)
+        super().__init__(function_list, llm, system_message, name, description, files, rag_cfg, **kwargs)
 
     def _run(
         self, messages: list[Message], lang: str = "en", knowledge: str | list[dict] = "", **kwargs: Any
