@@ -56,6 +56,8 @@ def build_app(agents: Agent | Sequence[Agent], options: ServerOptions | None = N
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        # An application may be started again, as test clients do.
+        service.board.closing = False
         housekeeping = asyncio.create_task(service.keep_house())
         try:
             yield
