@@ -63,6 +63,10 @@ _CHUNK_COLUMNS = (
 )
 _CHUNKS = _CHUNK_COLUMNS.replace(" tokens", " chunks.tokens")
 _OF_LIVE = "FROM chunks JOIN documents ON documents.id = chunks.document WHERE documents.state = 'live'"
+_WITH_VECTOR = (
+    "FROM chunks JOIN documents ON documents.id = chunks.document "
+    "JOIN vectors ON vectors.text_hash = chunks.text_hash WHERE documents.state = 'live'"
+)
 
 
 class Catalog:
@@ -326,17 +330,38 @@ class Catalog:
         with self.transaction() as database:
             database.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", vectors)
 
-    def vectors(self) -> list[tuple[int, int, bytes]]:
-        """(chunk, document, vector) of every live chunk that has one."""
+    def vectors(self, after: int = 0, limit: int = -1) -> list[tuple[int, int, bytes]]:
+        """(chunk, document, vector) of every live chunk that has one, in order; of those behind a number."""
         return self._all(
-            "SELECT chunks.id, chunks.document, vector FROM chunks JOIN documents ON documents.id = chunks.document "
-            "JOIN vectors ON vectors.text_hash = chunks.text_hash WHERE documents.state = 'live' ORDER BY chunks.id"
+            f"SELECT chunks.id, chunks.document, vector {_WITH_VECTOR} AND chunks.id > ? ORDER BY chunks.id LIMIT ?",
+            (after, limit),
         )
 
+    def vectors_of(self, chunks: Sequence[int]) -> list[tuple[int, bytes]]:
+        """(chunk, vector) of the live ones among these chunks that have one, in order."""
+        marks = ",".join("?" * len(chunks))
+        return self._all(
+            f"SELECT chunks.id, vector {_WITH_VECTOR} AND chunks.id IN ({marks}) ORDER BY chunks.id", chunks
+        )
+
+    def with_vector(self) -> list[tuple[int, int]]:
+        """(chunk, document) of every live chunk that has a vector, in order."""
+        return self._all(f"SELECT chunks.id, chunks.document {_WITH_VECTOR} ORDER BY chunks.id")
+
+    def vectors_whole_to(self) -> int:
+        """The last chunk up to which every live one has a vector."""
+        first = self._all(f"SELECT min(chunks.id) {_OF_LIVE} AND text_hash NOT IN (SELECT text_hash FROM vectors)")[0][
+            0
+        ]
+        return int(first) - 1 if first is not None else int(self._all("SELECT max(id) FROM chunks")[0][0] or 0)
+
     def drop_vectors(self) -> None:
-        """Erases all vectors."""
+        """Erases all vectors, and counts how often that was done."""
         with self.transaction() as database:
             database.execute("DELETE FROM vectors")
+            database.execute(
+                "INSERT INTO meta VALUES ('vectors_dropped', 1) ON CONFLICT (key) DO UPDATE SET value = value + 1"
+            )
 
     def drop_stray_vectors(self, database: sqlite3.Connection) -> None:
         """Erases vectors of texts that no chunk has, in the transaction at hand."""

@@ -24,6 +24,7 @@ from qwen_agentkit.rag.filters import Filter, HitFilter
 from qwen_agentkit.rag.hits import Hit
 from qwen_agentkit.rag.index_files import IndexFiles, terms_of
 from qwen_agentkit.rag.report import AddReport, Change
+from qwen_agentkit.rag.store import StoreChoice
 from qwen_agentkit.utils.text.quotes import find_quote
 from qwen_agentkit.utils.text.segment import query_weights
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from qwen_agentkit.rag.cache import DocumentCache
     from qwen_agentkit.rag.embedders import Embedder
     from qwen_agentkit.rag.rerankers import Reranker
+    from qwen_agentkit.rag.vector_index import VectorIndex
     from qwen_agentkit.rag.workers import ReadProgress
 
 # Beyond the number of any passage.
@@ -49,7 +51,8 @@ class DocumentIndex(IndexFiles):
     Args:
         path: Folder of the index, made when missing; None keeps it in memory, private to this object.
         embedder: Finds by meaning too: what `qwen_agentkit.rag.embedders.get_embedder` takes.
-        store: `tantivy`, or `memory` for small sets (rank-bm25).
+        store: `tantivy`; `memory` for small sets (rank-bm25); or Milvus, for what one machine cannot hold: `{"name":
+            "milvus", "uri": "http://host:19530", "token": ...}`, or `milvus` alone for milvus-lite in the folder.
         chunk_tokens: The most tokens of a passage; None is `settings.DEFAULT_PARSER_PAGE_SIZE`.
         overlap_tokens: As for `chunk_document`.
         reranker: Puts the first hits into a better order: what `qwen_agentkit.rag.rerankers.get_reranker` takes.
@@ -65,7 +68,7 @@ class DocumentIndex(IndexFiles):
         self,
         path: str | os.PathLike[str] | None = None,
         embedder: Embedder | Callable[..., Any] | Mapping[str, Any] | str | None = None,
-        store: str = "tantivy",
+        store: str | Mapping[str, Any] = "tantivy",
         *,
         chunk_tokens: int | None = None,
         overlap_tokens: int | None = None,
@@ -73,8 +76,7 @@ class DocumentIndex(IndexFiles):
         cache: DocumentCache | None = None,
         reading: Mapping[str, Any] | None = None,
     ) -> None:
-        if store not in ("tantivy", "memory"):
-            raise ValueError(f"store is 'tantivy' or 'memory', not {store!r}")
+        choice = StoreChoice.read(store)
         if chunk_tokens is not None and chunk_tokens < 8:
             raise ValueError(f"chunk_tokens is 8 or more, not {chunk_tokens!r}")
         folder = None if path is None else Path(os.path.abspath(os.path.expanduser(path)))
@@ -95,7 +97,7 @@ class DocumentIndex(IndexFiles):
         self.reading = dict(reading or {})
         self._cache = cache
         self._own_cache: DocumentCache | None = None
-        super().__init__(folder, store)
+        super().__init__(folder, choice)
 
     # ---- life
 
@@ -117,7 +119,7 @@ class DocumentIndex(IndexFiles):
         return _reopened, (
             str(self.path),
             self.embedder,
-            self._store_name,
+            {"name": self._choice.name, **self._choice.options},
             {
                 "chunk_tokens": self.chunk_tokens,
                 "overlap_tokens": self.overlap_tokens,
@@ -219,9 +221,11 @@ class DocumentIndex(IndexFiles):
                 self._store.end_writing()
                 self._rebuild()
         if self.embedder is not None:
+            from qwen_agentkit.rag.vector_index import settle_vectors
             from qwen_agentkit.rag.vectors import fill_vectors
 
             fill_vectors(self._catalog, self.embedder, report)
+            settle_vectors(self)
 
     def clean(self, *, wait: float | None = None) -> int:
         """Gives back disk space: makes the store of terms anew and packs the catalog.
@@ -232,6 +236,12 @@ class DocumentIndex(IndexFiles):
         before = self.stats["bytes"]
         with self._writing(wait):
             self._rebuild()
+            if self.embedder is not None:
+                from qwen_agentkit.rag.vector_graph import drop_graph
+                from qwen_agentkit.rag.vector_index import settle_vectors
+
+                drop_graph(self)
+                settle_vectors(self)
             self._catalog.compact()
         return max(0, before - self.stats["bytes"])
 
@@ -298,14 +308,14 @@ class DocumentIndex(IndexFiles):
                 hits.append(hit)
         return hits
 
-    def vectors(self) -> Any:
-        """The vectors of the passages, in memory (`qwen_agentkit.rag.vectors.VectorIndex`)."""
+    def vectors(self) -> VectorIndex:
+        """The vectors of the passages, ready to be searched."""
         self._ready()
         with self._lock:
             if self._vectors is None:
-                from qwen_agentkit.rag.vectors import VectorIndex
+                from qwen_agentkit.rag.vector_index import open_vectors
 
-                self._vectors = VectorIndex(self._catalog)
+                self._vectors = open_vectors(self)
             return self._vectors
 
     def fit_fusion(self, labelled: Sequence[tuple[str, str]], *, wait: float | None = None) -> float:
@@ -417,5 +427,5 @@ class DocumentIndex(IndexFiles):
         }
 
 
-def _reopened(path: str, embedder: Any, store: str, options: dict[str, Any]) -> DocumentIndex:
+def _reopened(path: str, embedder: Any, store: dict[str, Any], options: dict[str, Any]) -> DocumentIndex:
     return DocumentIndex(path, embedder, store, **options)

@@ -1,7 +1,8 @@
 """The files of an index: opened, kept in step between processes, written under a lock, made anew when need be.
 
-A folder holds the catalog (`catalog.sqlite`), the store of terms (`terms-<n>`, made anew beside the old one when the
-way of cutting terms changes or it is damaged), and the write lock. Without a folder everything is in memory.
+A folder holds the catalog (`catalog.sqlite`), the store of terms (`terms-<n>`, or collections of a server, made anew
+beside the old one when the way of cutting terms changes or it is damaged), and the write lock. Without a folder
+everything is in memory.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 import threading
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,7 +20,7 @@ from qwen_agentkit.log import logger
 from qwen_agentkit.rag.catalog import Catalog
 from qwen_agentkit.rag.hits import Hit
 from qwen_agentkit.rag.ingest import file_name, index_terms
-from qwen_agentkit.rag.store import Store, open_store
+from qwen_agentkit.rag.store import Store, StoreChoice, StorePlace, erase_store, open_store
 from qwen_agentkit.rag.write_lock import WriteLock
 from qwen_agentkit.utils.text.segment import SEGMENT_VERSION
 
@@ -31,12 +33,12 @@ class IndexFiles:
 
     Args:
         path: Folder of the index; None keeps it in memory.
-        store: Name of the store.
+        store: Which store of terms.
     """
 
-    def __init__(self, path: Path | None, store: str) -> None:
+    def __init__(self, path: Path | None, store: StoreChoice) -> None:
         self.path = path
-        self._store_name = store
+        self._choice = store
         self._closed = False
         self._lock = threading.RLock()
         self._pid = 0
@@ -45,6 +47,8 @@ class IndexFiles:
         self._catalog: Catalog
         self._store: Store
         self._vectors: Any = None
+        # Of many vectors: what it is of, and the graph (`qwen_agentkit.rag.vector_graph`).
+        self.graph: tuple[str, Any] | None = None
         self._seen: tuple[int, str | None] = (-1, None)
         self._open()
 
@@ -70,13 +74,15 @@ class IndexFiles:
 
     def _try_store(self) -> bool:
         """Opens the store as it lies there; false when it is to be made (anew)."""
-        folder = self._terms_folder()
-        lies_on_disk = self.path is not None and self._store_name == "tantivy"
-        as_now = self._catalog.meta("segments") == self._segments("tantivy")
-        if lies_on_disk and (folder is None or not folder.is_dir() or not as_now):
-            return False
+        place = self._place()
+        on_disk = self._choice.name == "tantivy"
+        as_now = self._catalog.meta("segments") == self._segments(self._choice.name)
+        if self._choice.lasts(self.path):
+            there = place is not None and (not on_disk or (place.folder is not None and place.folder.is_dir()))
+            if not there or not as_now:
+                return False
         try:
-            self._store = open_store(self._store_name, folder, self._load_terms)
+            self._store = open_store(self._choice, place, self._load_terms)
         except ValueError as error:
             logger.warning("the terms of the index %s cannot be read and are made anew: %s", self.path, error)
             return False
@@ -86,10 +92,13 @@ class IndexFiles:
     def _segments(self, store: str) -> str:
         return f"{store}-{SEGMENT_VERSION}"
 
-    def _terms_folder(self) -> Path | None:
-        """Where the store lies; None for one in memory, and before there is one."""
-        name = self._catalog.meta("terms")
-        return None if self.path is None or self._store_name == "memory" or name is None else self.path / name
+    def _place(self, terms: str | None = None) -> StorePlace | None:
+        """Where the store of a name lies, the catalog's unless one is given; None before there is one."""
+        name = terms or self._catalog.meta("terms")
+        if name is None or not self._choice.lasts(self.path):
+            return None
+        key = f"{self._catalog.meta('key')}_{name.rpartition('-')[2]}"
+        return StorePlace(None if self.path is None else self.path / name, key)
 
     def _load_terms(self) -> Iterator[tuple[int, int, list[str]]]:
         for document, hit in self._catalog.every_chunk():
@@ -99,11 +108,12 @@ class IndexFiles:
         """Makes the store anew from the catalog's texts, beside the old one, and then puts it in its place."""
         old = self._catalog.meta("terms")
         new = f"terms-{int((old or 'terms-0').rpartition('-')[2]) + 1}"
-        folder = None
-        if self.path is not None and self._store_name != "memory":
-            folder = self.path / new
-            shutil.rmtree(folder, ignore_errors=True)  # of a writer that was killed at this point
-        store = open_store(self._store_name, folder, self._load_terms)
+        if self._catalog.meta("key") is None:
+            self._catalog.set_meta("key", uuid.uuid4().hex)
+        place = self._place(new)
+        if place is not None:
+            erase_store(self._choice, place)  # of a writer that was killed at this point
+        store = open_store(self._choice, place, self._load_terms, new=True)
         if store.name != "memory":
             for chunk, document, terms in self._load_terms():
                 store.add(document, chunk, terms)
@@ -114,10 +124,13 @@ class IndexFiles:
             database.execute("INSERT OR REPLACE INTO meta VALUES ('segments', ?)", (self._segments(store.name),))
             database.execute("INSERT OR REPLACE INTO meta VALUES ('dead', '0')")
             database.execute("DELETE FROM dropped")
+        before = self._place(old) if old is not None else None
         self._store = store
         self._seen = self._state()
+        if before is not None:
+            erase_store(self._choice, before)
         if self.path is not None and old is not None:
-            shutil.rmtree(self.path / old, ignore_errors=True)  # open readers keep their files until they look again
+            shutil.rmtree(self.path / old, ignore_errors=True)  # of another kind of store, before
 
     def _state(self) -> tuple[int, str | None]:
         return self._catalog.version(), self._catalog.meta("terms")
@@ -138,7 +151,7 @@ class IndexFiles:
                 return
             terms = self._catalog.meta("terms")
             if terms != self._seen[1] and self._store.name != "memory":
-                self._store = open_store(self._store_name, self._terms_folder(), self._load_terms)
+                self._store = open_store(self._choice, self._place(), self._load_terms)
             else:
                 self._store.refresh()
             self._vectors = None
@@ -178,9 +191,12 @@ class IndexFiles:
                 return
             self._closed = True
             if self._pid == os.getpid():
+                place = self._place() if self.path is None else None
                 self._store.close()
                 self._catalog.close()
-            self._vectors = None
+                if place is not None:
+                    erase_store(self._choice, place)  # on a server, of an index that nobody can open again
+            self._vectors = self.graph = None
 
     def disk_bytes(self) -> int:
         """Size of all files; 0 in memory."""

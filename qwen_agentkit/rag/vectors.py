@@ -1,10 +1,10 @@
-"""Search by meaning: vectors of the passages, compared exactly, and joined with the search by terms."""
+"""Search by meaning: the vectors of the passages, and what is near a question joined with the search by terms."""
 
 from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from qwen_agentkit.errors import QwenAgentKitError
@@ -25,37 +25,6 @@ if TYPE_CHECKING:
 _BATCH = 128
 # Hits of each part that are joined, at least.
 POOL = 50
-
-
-class VectorIndex:
-    """The vectors of an index in memory, 4 bytes a number; exact search, fit for some 100,000 passages.
-
-    Args:
-        catalog: Where they are kept.
-    """
-
-    def __init__(self, catalog: Catalog) -> None:
-        numpy = need("numpy")
-        rows = catalog.vectors()
-        self._numpy = numpy
-        self.chunks = numpy.array([row[0] for row in rows], dtype="int64")
-        self._documents = numpy.array([row[1] for row in rows], dtype="int64")
-        self._matrix = (
-            numpy.frombuffer(b"".join(row[2] for row in rows), dtype="float32").reshape(len(rows), -1) if rows else None
-        )
-
-    def search(self, vector: Any, top_k: int, documents: Collection[int] | None = None) -> list[tuple[int, float]]:
-        """The nearest chunks by cosine, as (chunk, cosine), the nearest first."""
-        numpy = self._numpy
-        if self._matrix is None or self._matrix.shape[1] != len(vector):
-            return []
-        scores = self._matrix @ vector
-        if documents is not None:
-            scores = numpy.where(numpy.isin(self._documents, list(documents)), scores, -numpy.inf)
-        count = min(top_k, len(scores))
-        best = numpy.argpartition(-scores, count - 1)[:count]
-        best = best[numpy.argsort(-scores[best], kind="stable")]
-        return [(int(self.chunks[place]), float(scores[place])) for place in best if numpy.isfinite(scores[place])]
 
 
 def unit_vectors(embedder: Embedder, texts: list[str], kind: Any) -> Any:
@@ -150,14 +119,14 @@ def _near(
     if index._catalog.meta("embedder") != embedder.name or not query.strip():
         return []
     vectors = index.vectors()
-    if not len(vectors.chunks):
+    if not len(vectors):
         return []
     try:
         vector = _query_vector(embedder, query)
+        found = vectors.search(vector, top_k if wanted.is_open else 4 * top_k, documents)
     except (QwenAgentKitError, OSError, ValueError) as error:
         logger.warning("the question is searched by its terms alone: %s", error)
         return []
-    found = vectors.search(vector, top_k if wanted.is_open else 4 * top_k, documents)
     return index.hits_of(found, "vector", wanted)[:top_k]
 
 
