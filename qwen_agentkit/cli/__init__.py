@@ -7,6 +7,7 @@ a check found an error), 2 wrong use or no readable file, 130 stopped by Ctrl-C.
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import sys
@@ -15,30 +16,32 @@ from types import FrameType
 _INTERRUPTED = 130
 
 
-class Interrupted(KeyboardInterrupt):
-    """Ctrl-C. A class of its own: after a plain KeyboardInterrupt Python may end itself by the signal, whatever status
-    the program chose, when it met code that is made from text (as dataclasses are while a module is imported)."""
-
-
 def main() -> None:
-    """Runs the command that `sys.argv` names and exits with its status."""
-    signal.signal(signal.SIGINT, _interrupt)
+    """Runs the command that `sys.argv` names and exits with its status; Ctrl-C at any moment gives 130."""
+    # What is registered first runs last. Python then gives the signal its default action back, which would end the
+    # process by the signal in place of the status.
+    atexit.register(_ignore_interrupts)
     try:
         try:
             from qwen_agentkit.cli.app import app
 
             app(prog_name="qwen-agentkit")
         finally:
-            # The status is decided. Python's own end must neither show a traceback nor change it.
-            signal.signal(signal.SIGINT, _end_at_once)
+            _end_at_once_when_interrupted()
     except KeyboardInterrupt:
         # Pressed outside of a command: while it was loading, or as it was leaving.
         sys.exit(_INTERRUPTED)
 
 
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    raise Interrupted
+def _end_at_once_when_interrupted() -> None:
+    """From here on the process only leaves: Ctrl-C neither waits for its threads nor shows a traceback."""
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, _end_at_once)
 
 
 def _end_at_once(number: int, frame: FrameType | None) -> None:
     os._exit(_INTERRUPTED)
+
+
+def _ignore_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

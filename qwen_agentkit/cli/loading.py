@@ -33,4 +33,5 @@ def load_agent(target: str) -> Agent:
             return load(place)
     except ValueError as error:
         hint = "" if ":" in place else "; an agent is named as module:agent or file.py:agent"
-        raise WrongUse(f"{target}: {error}{hint}") from error
+        named = "" if place == target else f"{target}: "
+        raise WrongUse(f"{named}{error}{hint}") from error

@@ -89,7 +89,9 @@ def _transcript(
             talk = messages_of(json.load(sys.stdin))
         else:
             talk = read_talk(file or "")
-    except (ValueError, FileNotFoundError, IsADirectoryError) as error:
+    except OSError as error:
+        raise WrongUse(f"{file or session} cannot be read: {error.strerror}") from None
+    except ValueError as error:
         raise WrongUse(str(error)) from None
     if as_json and output is None:
         write_json([message.model_dump() for message in talk])

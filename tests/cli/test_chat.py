@@ -3,6 +3,10 @@
 import json
 import signal
 import subprocess
+import sys
+import time
+
+import pytest
 
 from tests.servers.model_server import Answer
 
@@ -72,16 +76,52 @@ def test_ctrl_c_while_it_waits_for_a_line_leaves_with_130(cli, chat_server):
     process.stdin.write("Are you there?\n")
     process.stdin.flush()
     assert process.stdout.readline() == "Yes.\n"
-    # The first may still meet the end of the answer, and then stops that.
-    for _ in range(2):
+    # The first may still meet the end of the answer, and then stops that; a later one meets the leaving.
+    deadline = time.monotonic() + 60
+    while process.poll() is None and time.monotonic() < deadline:
         process.send_signal(signal.SIGINT)
-        try:
-            process.wait(10)
-            break
-        except subprocess.TimeoutExpired:
-            continue
+        time.sleep(0.05)
     assert process.returncode == 130
     assert "Traceback" not in process.stderr.read()
+
+
+@pytest.mark.parametrize("module", ["typer", "qwen_agentkit.cli.chat"])
+def test_ctrl_c_while_the_program_is_loading_leaves_with_130(cli, module):
+    program = f"""
+import os, signal, sys
+class Interrupting:
+    def find_spec(self, name, path, target=None):
+        if name == {module!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupting())
+sys.argv = ["qwen-agentkit", "chat"]
+from qwen_agentkit.cli import main
+main()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=cli.folder,
+        env=cli.clean_environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (130, "")
+
+
+def test_ctrl_c_at_the_very_end_does_not_change_the_status(cli):
+    program = """
+import atexit, os, signal, sys
+atexit.register(os.kill, os.getpid(), signal.SIGINT)
+sys.argv = ["qwen-agentkit", "--version"]
+from qwen_agentkit.cli import main
+main()
+"""
+    # Registered before the program's own: it runs when interrupts count no more.
+    late = subprocess.run(
+        [sys.executable, "-c", program], cwd=cli.folder, env=cli.clean_environment(), capture_output=True, timeout=60
+    )
+    assert (late.returncode, late.stderr) == (0, b"")
 
 
 def test_without_files_and_without_a_model_there_is_nothing_to_talk_about(cli):

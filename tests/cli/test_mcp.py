@@ -12,7 +12,7 @@ pytest.importorskip("mcp")
         (("--agent", "nothing"), "module:agent"),
         (("--agent", "no_such_module:bot"), "no_such_module"),
         (("--agent", "my_bots:gone"), "no gone"),
-        (("--agent", "my_bots:number"), "no agent, but int"),
+        (("--agent", "my_bots:number"), "no agent but int"),
         (("--agent", "my_bots:number", "--model", "qwen-max"), "its own model"),
     ],
 )
