@@ -4,7 +4,8 @@
 
 Offline: the model is a script on loopback (`speaker.py`), web addresses become local ones (`web.py`), uvx and npx start
 local MCP servers (`mcp_server.py`). Nothing of the checkout is kept. `--gradio5` names a folder with Gradio 5 and
-modelscope_studio, which one example builds its own page with; without it that example is left out with a word.
+modelscope_studio, which one example builds its own page with; without it that example is left out with a word. The
+Python at hand needs the extras `all` and `test`, and jsonlines for the server's test.
 Exit status: 0 when nothing failed.
 """
 
@@ -56,16 +57,18 @@ def stand_ins(folder: Path) -> Path:
     return folder
 
 
-def environment(program: Program, server: OAIServer, web: Web, tools: Path, gradio5: str | None) -> dict[str, str]:
+def environment(
+    program: Program, copy: Path, server: OAIServer, web: Web, tools: Path, gradio5: str | None
+) -> dict[str, str]:
     kept = {name: os.environ[name] for name in ("HOME", "LANG", "TMPDIR") if name in os.environ}
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    path = [str(ROOT), *([gradio5] if program.gradio5 and gradio5 else [])]
+    path = [*([gradio5] if program.gradio5 and gradio5 else []), str(ROOT), str(copy)]
     return {
         **kept,
         "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}",
-        "PYTHONPATH": os.pathsep.join(reversed(path)),
+        "PYTHONPATH": os.pathsep.join(path),
         "PYTHONUTF8": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
         "QWEN_AGENTKIT_MODEL_SERVER": server.url,
@@ -127,7 +130,7 @@ def run(program: Program, copy: Path, web: Web, tools: Path, gradio5: str | None
         process = subprocess.Popen(
             command(program, copy),
             cwd=folder,
-            env=environment(program, server, web, tools, gradio5),
+            env=environment(program, copy, server, web, tools, gradio5),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -164,10 +167,12 @@ def run(program: Program, copy: Path, web: Web, tools: Path, gradio5: str | None
 
 def reason(output: str) -> str:
     """The last line that names an error."""
-    errors = [
-        line.strip() for line in output.splitlines() if re.match(r"(E  +|FAILED |\w[\w.]*(Error|Exception)\b)", line)
-    ]
-    return errors[-1][:200] if errors else (output.strip().splitlines() or ["no output"])[-1][:200]
+    lines = [line.strip() for line in output.splitlines()]
+    for pattern in (r"E  +\w[\w.]*(Error|Exception)\b", r"\w[\w.]*(Error|Exception)\b", r"E  +", r"FAILED "):
+        errors = [line for line in lines if re.match(pattern, line)]
+        if errors:
+            return errors[-1].removeprefix("E ").strip()[:200]
+    return (output.strip().splitlines() or ["no output"])[-1][:200]
 
 
 def table(outcomes: list[Outcome]) -> str:
