@@ -59,6 +59,8 @@ _DEFAULTS: dict[str, tuple[Any, Callable[[str], Any]]] = {
     "DEFAULT_PARSE_MEMORY": (1_000_000_000, int),
     # Folders besides the workspace and an agent's own files that tools may read when a model names a path there.
     "ALLOWED_FOLDERS": ([], _list),
+    # Container image, with python3, for the code tools; empty: no container unless a tool's cfg names one.
+    "CODE_IMAGE": ("", str),
     # Private hosts that tools may reach when a model names an address there: names, addresses or networks.
     "WEB_ALLOWED_HOSTS": ([], _list),
     # Bytes (after decompression) and seconds that fetching one address may take.

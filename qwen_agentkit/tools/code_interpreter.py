@@ -9,13 +9,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
+from qwen_agentkit import settings
 from qwen_agentkit.errors import ToolArgumentsError
 from qwen_agentkit.schema import ContentItem
 from qwen_agentkit.tools.base import BaseToolWithFileAccess, register_tool
 from qwen_agentkit.tools.code.conversation import conversation_key
 from qwen_agentkit.tools.code.kernel import CellOutcome
+from qwen_agentkit.tools.code.limits import Limits
 from qwen_agentkit.tools.code.pool import kernels
-from qwen_agentkit.tools.code.sandbox import SANDBOXES, Limits, choose
+from qwen_agentkit.tools.code.sandbox import SANDBOXES, choose, tell_sandbox
 from qwen_agentkit.utils.environment import environment
 from qwen_agentkit.utils.utils import extract_code
 
@@ -30,9 +32,11 @@ class CodeInterpreter(BaseToolWithFileAccess):
     """Runs Python in a sandbox without network; the conversation's files are in its folder.
 
     Args:
-        cfg: `sandbox`: `auto` (bubblewrap; said when the tool is called if it is missing), `bubblewrap`, or `none`, a
-            plain process with the program's own rights. `work_dir`: the folder; each conversation has its own below.
-            `timeout`: seconds for a cell, 30. `memory`, `processes`, `folder`, `idle`: see `code.sandbox.Limits`.
+        cfg: `sandbox`: `auto` (the strongest at hand: Docker or Podman where an image is set, else bubblewrap; that
+            there is none is said when the tool is called), `docker`, `podman`, `bubblewrap`, or `none`, a plain
+            process with the program's own rights. `image`: of a container, with python3 and what code may import;
+            else `settings.CODE_IMAGE`. `work_dir`: the folder; each conversation has its own below. `timeout`: seconds
+            for a cell, 30. `memory`, `processes`, `folder`, `idle`, `cpus`: see `code.limits.Limits`.
 
     Names last from call to call of one conversation, and each has a folder of its own: that of the stored session that
     the run is in, or of the `user_id` and `session_id` given to `run`; without them, see `code.conversation`.
@@ -58,8 +62,9 @@ class CodeInterpreter(BaseToolWithFileAccess):
         if self.sandbox not in SANDBOXES:
             raise ValueError(f"code_interpreter: sandbox is one of {', '.join(SANDBOXES)}, not {self.sandbox!r}")
         self.seconds = _seconds(self.cfg.get("timeout", DEFAULT_SECONDS))
-        bounds = {key: self.cfg[key] for key in ("memory", "processes", "folder", "idle") if key in self.cfg}
+        bounds = {key: self.cfg[key] for key in ("memory", "processes", "folder", "idle", "cpus") if key in self.cfg}
         self.limits = Limits(**bounds)
+        self.image: str = self.cfg.get("image") or settings.CODE_IMAGE
         self.instance_id = str(uuid.uuid4())
 
     @property
@@ -94,11 +99,13 @@ class CodeInterpreter(BaseToolWithFileAccess):
         code = code_of(params)
         if not code.strip():
             return ""
-        sandbox = choose(self.sandbox)
+        sandbox = choose(self.sandbox, self.image)
+        tell_sandbox(self.name, sandbox)
         key = conversation_key(kwargs, self.instance_id)
         folder = os.path.join(self.work_dir, key)
         self.bring_files(files or [], folder)
-        kernel, _ = kernels.kernel(f"{key}:{os.path.realpath(folder)}:{sandbox}", sandbox, folder, self.limits)
+        handle = f"{key}:{os.path.realpath(folder)}:{sandbox}"
+        kernel, _ = kernels.kernel(handle, sandbox, folder, self.limits, self.image)
         outcome = kernel.run(code, self.seconds if timeout is None else _seconds(timeout))
         return _shown(outcome)
 

@@ -10,8 +10,9 @@ from typing import Any
 from qwen_agentkit import settings
 from qwen_agentkit.tools.base import BaseTool, register_tool
 from qwen_agentkit.tools.code.conversation import conversation_key
+from qwen_agentkit.tools.code.limits import Limits
 from qwen_agentkit.tools.code.pool import kernels
-from qwen_agentkit.tools.code.sandbox import Limits, choose
+from qwen_agentkit.tools.code.sandbox import choose, tell_sandbox
 from qwen_agentkit.tools.code_interpreter import MAX_SECONDS, code_of
 
 # Characters of the output that are given.
@@ -25,7 +26,7 @@ class PythonExecutor(BaseTool):
     Args:
         cfg: `timeout_length`: seconds, 20. What the answer is: what is printed (`get_answer_from_stdout`, the
             default), the value of an expression (`get_answer_expr`), or of a name (`get_answer_symbol`). `sandbox`,
-            `work_dir`: as for `code_interpreter`.
+            `image`, `work_dir`: as for `code_interpreter`.
     """
 
     description = "Runs Python code for calculations (sympy and scipy where installed) and gives what it prints."
@@ -57,10 +58,13 @@ class PythonExecutor(BaseTool):
         wanted = self.cfg.get("get_answer_expr") or self.cfg.get("get_answer_symbol")
         if wanted and not self.cfg.get("get_answer_from_stdout"):
             code = f"{code}\n{wanted}"
-        sandbox = choose(self.cfg.get("sandbox", "auto"))
+        image = self.cfg.get("image") or settings.CODE_IMAGE
+        sandbox = choose(self.cfg.get("sandbox", "auto"), image)
+        tell_sandbox(self.name, sandbox)
         key = conversation_key(kwargs, self._id)
         folder = os.path.join(self.work_dir, key)
-        kernel, _ = kernels.kernel(f"{self.name}:{key}:{os.path.realpath(folder)}:{sandbox}", sandbox, folder, Limits())
+        handle = f"{self.name}:{key}:{os.path.realpath(folder)}:{sandbox}"
+        kernel, _ = kernels.kernel(handle, sandbox, folder, Limits(), image)
         outcome = kernel.run(code, self.timeout_length, fresh=True)
         error = outcome.error or outcome.ended
         if error:

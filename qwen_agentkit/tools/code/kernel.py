@@ -12,13 +12,22 @@ import subprocess
 import tempfile
 import threading
 import time
+import uuid
 from dataclasses import dataclass, field
 from typing import Any
 
 from qwen_agentkit.errors import ToolServiceError
 from qwen_agentkit.log import logger
 from qwen_agentkit.run_context import current_run
-from qwen_agentkit.tools.code.sandbox import NONE, Limits, command_for, environment
+from qwen_agentkit.tools.code.container import (
+    DEFAULT_IMAGE,
+    ENGINES,
+    container_command,
+    engine_environment,
+    remove_container,
+)
+from qwen_agentkit.tools.code.limits import Limits
+from qwen_agentkit.tools.code.sandbox import NONE, command_for, environment
 from qwen_agentkit.tools.code.watch import folder_bytes, use_of
 
 # Seconds for a runner to say that it is ready, and for a cell to end after it was interrupted.
@@ -59,12 +68,13 @@ class Kernel:
         sandbox: As `sandbox.choose` gave it.
         work_dir: Its folder; it is made.
         limits: What it may use.
+        image: Image of a container.
 
     Raises:
         ToolServiceError: It does not start; the text says why.
     """
 
-    def __init__(self, sandbox: str, work_dir: str, limits: Limits) -> None:
+    def __init__(self, sandbox: str, work_dir: str, limits: Limits, image: str = "") -> None:
         self.sandbox = sandbox
         self.work_dir = os.path.realpath(work_dir)
         self.limits = limits
@@ -74,10 +84,16 @@ class Kernel:
         self._pid = os.getpid()
         os.makedirs(self.work_dir, exist_ok=True)
         self._log = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 (it lives as long as the kernel)
-        variables = environment(self.work_dir) if sandbox == NONE else {"PATH": os.environ.get("PATH", "")}
+        self._container = f"qwen-agentkit-{uuid.uuid4().hex[:16]}" if sandbox in ENGINES else None
+        if self._container is not None:
+            command = container_command(sandbox, image or DEFAULT_IMAGE, self._container, self.work_dir, limits)
+            variables = engine_environment()
+        else:
+            command = command_for(sandbox, self.work_dir, limits)
+            variables = environment(self.work_dir) if sandbox == NONE else {"PATH": os.environ.get("PATH", "")}
         try:
             self._process = subprocess.Popen(
-                command_for(sandbox, self.work_dir, limits),
+                command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._log,
@@ -138,6 +154,9 @@ class Kernel:
         """Ends the sandbox and everything in it."""
         if self._pid != os.getpid():
             return
+        if self._container is not None:
+            # Its processes are the engine's, not children of the tool that was started here.
+            remove_container(self.sandbox, self._container)
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         with contextlib.suppress(OSError):
@@ -158,7 +177,7 @@ class Kernel:
             event = self._next(min(deadline, time.monotonic() + 0.2))
             if event is None:
                 if not self.is_alive:
-                    outcome.ended = outcome.ended or "The code ended its own Python process."
+                    outcome.ended = outcome.ended or self._why_it_ended()
                     return
                 cancelled = run is not None and run.cancel.cancelled
                 if not cancelled and time.monotonic() < deadline:
@@ -180,6 +199,11 @@ class Kernel:
             if event.get("done") is True:
                 return
             self._take(event, outcome, keep_error=is_interrupted)
+
+    def _why_it_ended(self) -> str:
+        if self._container is not None and self._process.returncode == 137:
+            return f"The code was killed, perhaps for more than {self.limits.memory // 1_000_000} MB of memory."
+        return "The code ended its own Python process."
 
     def _take(self, event: dict[str, Any], outcome: CellOutcome, keep_error: bool) -> None:
         """One event. It comes from inside the sandbox, so nothing in it is taken on trust."""

@@ -9,7 +9,7 @@ import time
 from collections import OrderedDict
 
 from qwen_agentkit.tools.code.kernel import Kernel
-from qwen_agentkit.tools.code.sandbox import Limits
+from qwen_agentkit.tools.code.limits import Limits
 
 MAX_KERNELS = 16
 # Seconds between two looks for idle kernels.
@@ -23,7 +23,7 @@ class _Pool:
         self._pid = os.getpid()
         self._is_watched = False
 
-    def kernel(self, key: str, sandbox: str, work_dir: str, limits: Limits) -> tuple[Kernel, bool]:
+    def kernel(self, key: str, sandbox: str, work_dir: str, limits: Limits, image: str = "") -> tuple[Kernel, bool]:
         """The kernel of a key, and whether it was started now.
 
         Raises:
@@ -41,7 +41,7 @@ class _Pool:
         # Not under the lock: starting takes a while, and other conversations must not wait for it.
         if held is not None:
             held.stop()
-        made = Kernel(sandbox, work_dir, limits)
+        made = Kernel(sandbox, work_dir, limits, image)
         with self._lock:
             other = self._kernels.get(key)
             if other is not None and other is not held and other.is_alive:

@@ -8,15 +8,20 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from dataclasses import dataclass
 from pathlib import Path
 
 from qwen_agentkit.errors import ToolServiceError
+from qwen_agentkit.events import ToolProgress
 from qwen_agentkit.log import logger
+from qwen_agentkit.run_context import current_run
+from qwen_agentkit.tools.code.container import DEFAULT_IMAGE, ENGINES, engine_problem
+from qwen_agentkit.tools.code.limits import Limits
+from qwen_agentkit.tools.execution import current_call_id
 
+AUTO = "auto"
 BUBBLEWRAP = "bubblewrap"
 NONE = "none"
-SANDBOXES = ("auto", BUBBLEWRAP, NONE)
+SANDBOXES = (AUTO, *ENGINES, BUBBLEWRAP, NONE)
 
 # Read-only parts of the system that a Python program needs. Not /etc, where passwords and keys are, nor /opt, where
 # other programs keep theirs.
@@ -29,43 +34,36 @@ _NOBODY = "65534"
 _RUNNER_INSIDE = "/run/runner.py"
 
 
-@dataclass(frozen=True)
-class Limits:
-    """What one sandbox may use.
-
-    Args:
-        memory: Bytes of memory, all its processes together.
-        processes: How many of them.
-        folder: Bytes that its work folder may grow by, and of one file.
-        idle: Seconds without a cell after which it is ended.
-    """
-
-    memory: int = 2_000_000_000
-    processes: int = 64
-    folder: int = 1_000_000_000
-    idle: float = 1800.0
-
-
-def choose(wanted: str) -> str:
+def choose(wanted: str, image: str = "") -> str:
     """The sandbox to use.
 
     Args:
         wanted: `auto` (the strongest at hand), or one by name. `none` runs the code as a plain process with the
             program's own rights, and only a developer can ask for it.
+        image: Image for a container. Without one `auto` takes no container: what code can import is the image's, so
+            it must be chosen.
 
     Raises:
         ToolServiceError: There is none; the text says how to get one.
     """
     if wanted == NONE:
         return NONE
-    problem = _bubblewrap_problem()
-    if problem is None:
-        return BUBBLEWRAP
+    problems: list[str] = []
+    for kind in (*ENGINES, BUBBLEWRAP) if wanted == AUTO else (wanted,):
+        if kind == BUBBLEWRAP:
+            problem = _bubblewrap_problem()
+        elif wanted == AUTO and not image:
+            continue
+        else:
+            problem = engine_problem(kind, image or DEFAULT_IMAGE)
+        if problem is None:
+            return kind
+        problems.append(problem)
     raise ToolServiceError(
         None,
         "no_sandbox",
-        f"Code is run in a sandbox only, and none is at hand: {problem}. Install it (Debian, Ubuntu: apt install "
-        "bubblewrap; Fedora: dnf install bubblewrap), or set sandbox='none' to run code with your own rights.",
+        f"Code is run in a sandbox only, and none is at hand: {'; '.join(problems)}. Install one (Debian, Ubuntu: apt "
+        "install bubblewrap; Fedora: dnf install bubblewrap), or set sandbox='none' to run code with your own rights.",
     )
 
 
@@ -133,6 +131,13 @@ def environment(work_dir: str) -> dict[str, str]:
         "OPENBLAS_NUM_THREADS": "2",
         "OMP_NUM_THREADS": "2",
     }
+
+
+def tell_sandbox(tool: str, sandbox: str) -> None:
+    """Says in the run's events which sandbox a call of a tool runs in."""
+    run = current_run()
+    if run is not None:
+        run.emit(ToolProgress, call_id=current_call_id.get() or "", name=tool, data={"sandbox": sandbox})
 
 
 def _system() -> list[str]:
