@@ -78,6 +78,23 @@ class MessageReplaced(Event):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ToolCallDelta(Event):
+    """A model is writing a tool call: `arguments` was added to what it has written of the arguments.
+
+    The text is the model's own, before any repair: JSON, or the markup of its dialect. The call itself follows as
+    a message, with the same id, when it is whole; one that breaks off, or turns out to be none, does not follow.
+
+    Args:
+        offset: Characters of the arguments before this piece; at 0 the call begins (anew, after a broken stream).
+    """
+
+    call_id: str
+    name: str
+    arguments: str
+    offset: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
 class ToolCallStarted(Event):
     """A tool is about to run."""
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from qwen_agentkit.errors import ModelServiceError
+from qwen_agentkit.events import ToolCallDelta
 from qwen_agentkit.llm import cache, fallback, usage
 from qwen_agentkit.llm.dialects import get_dialect
 from qwen_agentkit.llm.generate_cfg import GenerateOptions, merge_generate_cfgs
@@ -35,7 +36,7 @@ from qwen_agentkit.llm.retry import RetryPolicy
 from qwen_agentkit.llm.service_errors import SCHEMA_WORDS, kind_of
 from qwen_agentkit.llm.structured import ANSWER_TOOL, answer_in_form, as_function, instruction
 from qwen_agentkit.log import logger
-from qwen_agentkit.run_context import current_run
+from qwen_agentkit.run_context import RunContext, current_run
 from qwen_agentkit.schema import ASSISTANT, USER, Message
 
 if TYPE_CHECKING:
@@ -214,11 +215,17 @@ def _attempt(
         run = current_run()
         if run is not None:
             run.reserve_model_call()
+        listening = run if run is not None and run.sink is not None and request.stream else None
+        if listening is not None:
+            reply.watch_calls()
         deltas = model.run_request(request)
         try:
             for delta in deltas:
                 clock.piece_came()
-                if reply.feed(delta):
+                grown = reply.feed(delta)
+                if listening is not None:
+                    _tell_of_calls(listening, reply)
+                if grown:
                     yield reply.messages()
                 if reply.stopped:
                     break
@@ -229,7 +236,14 @@ def _attempt(
         if run is not None:
             run.cancel.raise_if_cancelled()
         messages = reply.finish()
+        if listening is not None:
+            _tell_of_calls(listening, reply)
     return Outcome(reply, model, usage.record(model.model, reply.usage, request, messages, reply.finish_reason, clock))
+
+
+def _tell_of_calls(run: RunContext, reply: Reply) -> None:
+    for piece in reply.new_arguments():
+        run.emit(ToolCallDelta, call_id=piece.call_id, name=piece.name, arguments=piece.text, offset=piece.offset)
 
 
 def _fitted(model: BaseChatModel, ask: Ask, options: GenerateOptions) -> list[Message]:

@@ -7,6 +7,7 @@ from typing import Any
 from qwen_agentkit.limits import Usage
 from qwen_agentkit.llm.arguments import repair_arguments
 from qwen_agentkit.llm.delta import Delta, NativeCall, NativeCalls, merge_opaque
+from qwen_agentkit.llm.dialects.growth import ArgumentsPiece
 from qwen_agentkit.llm.dialects.parser import ReplyParser, new_call_id
 from qwen_agentkit.llm.stop_words import StopWords
 from qwen_agentkit.schema import ASSISTANT, ContentItem, FunctionCall, Message
@@ -55,6 +56,9 @@ class Reply:
         )
         self._stop = StopWords(stop or [])
         self._calls = NativeCalls()
+        # By position of a native call: the pieces and characters of its arguments that were told, and its id.
+        self._told: dict[int, tuple[int, int]] = {}
+        self._told_as: dict[int, str] = {}
         self._items: list[ContentItem] = []
         self._opaque: dict[str, Any] | None = None
         self._info: dict[str, Any] = {}
@@ -82,6 +86,26 @@ class Reply:
         if delta.extra:
             self._extra.update(delta.extra)
         return bool(text or delta.reasoning or delta.items)
+
+    def watch_calls(self) -> None:
+        """Follows calls while they are written, for `new_arguments`."""
+        self._parser.watch_calls()
+
+    def new_arguments(self) -> list[ArgumentsPiece]:
+        """What was added to the arguments of calls that are being written, since the last time."""
+        new = self._parser.new_arguments()
+        for position, call in enumerate(self._calls.calls if self._native_calls else ()):
+            pieces, length = self._told.get(position, (0, 0))
+            text = "".join(call.arguments[pieces:])
+            if not text or not call.name:
+                continue
+            call_id = self._told_as.get(position)
+            if call_id is None:
+                call_id = call.id if call.id and call.id not in self._told_as.values() else new_call_id()
+                self._told_as[position] = call_id
+            new.append(ArgumentsPiece(call_id, call.name, text, length))
+            self._told[position] = (len(call.arguments), length + len(text))
+        return new
 
     @property
     def stopped(self) -> bool:
@@ -137,7 +161,8 @@ class Reply:
         truncated = self.finish_reason == "length"
         native = self._calls.calls if self._native_calls else []
         for position, call in enumerate(native):
-            messages.append(self._call_message(call, truncated and position == len(native) - 1))
+            cut = truncated and position == len(native) - 1
+            messages.append(self._call_message(call, self._told_as.get(position) or call.id or new_call_id(), cut))
         _make_ids_unique(messages)
         if not messages:
             messages.append(Message(ASSISTANT, ""))
@@ -145,9 +170,9 @@ class Reply:
         self._finished = messages
         return list(messages)
 
-    def _call_message(self, call: NativeCall, truncated: bool) -> Message:
+    def _call_message(self, call: NativeCall, function_id: str, truncated: bool) -> Message:
         repaired = repair_arguments("".join(call.arguments), truncated=truncated)
-        extra: dict[str, Any] = {**(call.extra or {}), "function_id": call.id or new_call_id()}
+        extra: dict[str, Any] = {**(call.extra or {}), "function_id": function_id}
         if repaired.repaired:
             extra["repaired"] = repaired.repaired
         if truncated or repaired.cut:

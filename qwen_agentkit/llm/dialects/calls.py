@@ -44,12 +44,14 @@ class ParsedCall:
         arguments: JSON text of the arguments; the model's own text where no object could be read.
         repaired: What was repaired, in a few words, or None.
         cut: The text ended inside the call.
+        id: The id under which the call was told of while it was written, None when it was not.
     """
 
     name: str
     arguments: str
     repaired: str | None = None
     cut: bool = False
+    id: str | None = None
 
 
 class ToolNames:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from qwen_agentkit.llm.dialects.calls import ParsedCall, ToolNames
+from qwen_agentkit.llm.dialects.growth import ArgumentsPiece, CallWatch
 from qwen_agentkit.llm.dialects.scanner import Scanner
 from qwen_agentkit.schema import ASSISTANT, FunctionCall, Message
 from qwen_agentkit.utils.ids import new_call_id
@@ -62,7 +63,7 @@ class ReplyParser:
         thought_in_content: bool = False,
         parse_calls: bool = True,
     ) -> None:
-        names = ToolNames(functions)
+        self._names = names = ToolNames(functions)
         self._text = _Growing()
         self._thought = _Growing()
         self._thought_break = False
@@ -122,6 +123,15 @@ class ReplyParser:
                 self._from_server = False
             self._content.feed(text_delta)
 
+    def watch_calls(self) -> None:
+        """Follows calls in the text from now on, for `new_arguments`."""
+        self._content.watch = CallWatch(self._names)
+
+    def new_arguments(self) -> list[ArgumentsPiece]:
+        """What was added to the arguments of calls that are being written, since the last time."""
+        watch = self._content.watch
+        return watch.take() if watch is not None else []
+
     def messages(self) -> list[Message]:
         """The reply so far: a new list, whose call messages are the same objects each time."""
         return [self._message(one) if isinstance(one, _Growing) else one for one in self._shown]
@@ -155,7 +165,7 @@ class ReplyParser:
 
 
 def _message_of(call: ParsedCall) -> Message:
-    extra: dict[str, Any] = {"function_id": new_call_id()}
+    extra: dict[str, Any] = {"function_id": call.id or new_call_id()}
     if call.repaired:
         extra["repaired"] = call.repaired
     if call.cut:

@@ -109,6 +109,11 @@ class Region:
         """What was gathered, without the opener."""
         return "".join(self._body)
 
+    @property
+    def pieces(self) -> list[str]:
+        """What was gathered, in the pieces in which it came."""
+        return self._body
+
     def calls(self, *, cut: bool) -> list[ParsedCall]:
         """The calls in what was gathered; none when it is no call.
 

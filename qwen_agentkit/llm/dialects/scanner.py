@@ -8,9 +8,11 @@ character is moved a bounded number of times, so the cost is linear in the text,
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Protocol
 
 from qwen_agentkit.llm.dialects.calls import ParsedCall, ToolNames, settle_name
+from qwen_agentkit.llm.dialects.growth import CallWatch
 from qwen_agentkit.llm.dialects.marks import (
     ANSWER_COLON,
     CLOSING,
@@ -66,7 +68,12 @@ class Scanner:
         thinking: The text begins inside thinking.
         thinking_only: The whole channel is thinking (a server's reasoning field).
         parse_calls: Look for calls.
+
+    Attributes:
+        watch: Follows calls while they are written, None when nobody wants to know.
     """
+
+    watch: CallWatch | None = None
 
     def __init__(
         self,
@@ -287,6 +294,8 @@ class Scanner:
         region.ended_well = self._ended_well
         more = region.step(final)
         self._tail = region.tail
+        if self.watch is not None and not self._thinking:
+            self.watch.grown(region)
         if not region.over:
             return more
         calls = [] if region.refused else region.calls(cut=not region.closed)
@@ -294,6 +303,9 @@ class Scanner:
 
     def _found(self, region: Region, calls: list[ParsedCall]) -> bool:
         self._leave_region()
+        told_as = self.watch.id_of(region) if self.watch is not None else None
+        if told_as is not None:
+            calls = [replace(calls[0], id=told_as), *calls[1:]]
         for call in calls:
             self._sink.call(call, self._thinking)
         if self._thinking:
