@@ -1,9 +1,10 @@
 """The command line as a real process, and a chat server on loopback that speaks the OpenAI protocol."""
 
+import io
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,7 +30,9 @@ class CommandLine:
             for name, value in os.environ.items()
             if not name.startswith(("QWEN_", "OPENAI_", "DASHSCOPE_")) and not name.lower().endswith("_proxy")
         }
-        return {**kept, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"}
+        # A configuration file of the user's own counts for no test.
+        own = {"PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8", "XDG_CONFIG_HOME": str(self.folder / ".config")}
+        return {**kept, **own}
 
     def start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
@@ -56,6 +59,35 @@ class CommandLine:
 def cli(tmp_path) -> CommandLine:
     (tmp_path / "resources").symlink_to(RESOURCES)
     return CommandLine(tmp_path)
+
+
+@pytest.fixture
+def shell(tmp_path, monkeypatch, capsys) -> Iterator[Callable[..., subprocess.CompletedProcess[str]]]:
+    """Runs commands in this process, in a folder of their own: what needs no process starts none."""
+    from qwen_agentkit.cli import configuration, terminal
+    from qwen_agentkit.cli.app import app
+
+    (tmp_path / "resources").symlink_to(RESOURCES)
+    monkeypatch.chdir(tmp_path)
+    before = dict(os.environ)
+    clean = CommandLine(tmp_path).clean_environment()
+    os.environ.clear()
+    os.environ.update(clean)
+
+    def run(*arguments: str, typed: str = "") -> subprocess.CompletedProcess[str]:
+        monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
+        monkeypatch.setattr(configuration, "_current", configuration.Config())
+        terminal.be_quiet(False)
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            app(list(arguments), prog_name="qwen-agentkit")
+        out, err = capsys.readouterr()
+        return subprocess.CompletedProcess(arguments, int(ended.value.code or 0), out, err)
+
+    yield run
+    terminal.be_quiet(False)
+    os.environ.clear()
+    os.environ.update(before)
 
 
 @pytest.fixture

@@ -18,8 +18,11 @@ def test_an_answer_is_a_quoted_sentence_with_file_and_page(cli):
     assert done.returncode == 0, done.stderr
     assert done.stdout == (
         f"{SENTENCE} [1]\n"
+        "A motor that is changed under the warranty keeps the time that was left of the old one, but never less than "
+        "6 months. [2]\n"
         "\n"
         '[1] resources/handbook.pdf, page 7, "Warranty"\n'
+        '[2] resources/handbook.pdf, page 7, "Warranty"\n'
         "Quoted from the documents: no model is configured (qwen-agentkit ask --help shows how).\n"
     )
 

@@ -1,0 +1,104 @@
+"""`qwen-agentkit sessions` and `memory`, and `chat --session`."""
+
+import json
+
+import pytest
+
+pytest.importorskip("sqlalchemy", reason="the extra `sessions` is not installed")
+
+from qwen_agentkit.schema import Message
+from qwen_agentkit.session import SessionStore
+
+
+@pytest.fixture
+def talks(shell):
+    with SessionStore() as store:
+        for session_id, text in [("plans", "The company from Oslo makes bicycles."), ("food", "Soup is served at 6.")]:
+            store.session(session_id).append(_messages(text))
+        store.session("secret", "ada").append(_messages("Ada alone knows Oslo."))
+    return shell
+
+
+def _messages(text):
+    return [Message("user", text), Message("assistant", "Noted.")]
+
+
+def test_sessions_of_one_user_are_listed_shown_and_found(talks):
+    held = json.loads(talks("sessions", "list", "--json").stdout)
+    assert {info["session_id"] for info in held} == {"plans", "food"}
+    assert "The company from Oslo" in talks("sessions", "list").stdout
+    shown = talks("sessions", "show", "plans").stdout
+    assert shown.index("makes bicycles") < shown.index("Noted.")
+    found = json.loads(talks("sessions", "search", "which company in Oslo?", "--json").stdout)
+    assert [fragment["session_id"] for fragment in found] == ["plans"]
+    assert "secret" in talks("sessions", "list", "--user", "ada").stdout
+
+
+def test_a_session_is_renamed_forked_exported_and_deleted(talks):
+    assert talks("sessions", "rename", "plans", "Bicycles").returncode == 0
+    forked = talks("sessions", "fork", "plans", "--at", "0", "--as", "again")
+    assert (forked.returncode, forked.stdout) == (0, "again\n")
+    exported = json.loads(talks("sessions", "export").stdout)
+    assert {one["session_id"]: one["title"] for one in exported["sessions"]}["plans"] == "Bicycles"
+    assert len(next(one for one in exported["sessions"] if one["session_id"] == "again")["conversation"]) == 1
+    assert talks("sessions", "delete", "plans", "again").returncode == 0
+    assert json.loads(talks("sessions", "delete", "--all", "--json").stdout) == {"deleted": 1}
+    assert talks("sessions", "list", "--quiet").stderr == ""
+    assert "secret" in talks("sessions", "list", "--user", "ada").stdout
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("show", "gone"),
+        ("show", "secret"),
+        ("rename", "plans", "  "),
+        ("fork", "plans", "--at", "9"),
+        ("delete",),
+        ("delete", "plans", "gone"),
+        ("delete", "plans", "--all"),
+    ],
+)
+def test_what_is_not_there_is_status_2_and_changes_nothing(talks, arguments):
+    before = talks("sessions", "export").stdout
+    done = talks("sessions", *arguments)
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+    assert talks("sessions", "export").stdout == before
+
+
+def test_a_chat_with_a_session_goes_on_where_it_was(shell, chat_server):
+    options = ("chat", "--session", "me", "--model", "qwen3", "--model-server", chat_server.url)
+    chat_server.script = ["Hello Ada.", "You are Ada.", "Who?"]
+    assert shell(*options, typed="I am Ada.\n").stdout == "Hello Ada.\n"
+    done = shell(*options, typed="Who am I?\n/new\nWho am I?\n")
+    assert done.stdout == "You are Ada.\nWho?\n"
+    said = [[message["content"] for message in seen.body["messages"]] for seen in chat_server.seen]
+    assert said == [["I am Ada."], ["I am Ada.", "Hello Ada.", "Who am I?"], ["Who am I?"]]
+    held = json.loads(shell("sessions", "list", "--json").stdout)
+    assert sorted(info["messages"] for info in held) == [2, 4]
+
+
+def test_facts_are_added_found_and_forgotten(shell):
+    fact = shell("memory", "add", "Ada is allergic to nuts.", "--topic", "food", "--user", "ada").stdout.strip()
+    assert shell("memory", "list").stdout == ""
+    assert "allergic to nuts" in shell("memory", "list", "--user", "ada").stdout
+    (found,) = json.loads(shell("memory", "search", "who has allergies to nuts", "--user", "ada", "--json").stdout)
+    assert (found["kind"], found["id"], found["topic"]) == ("fact", fact, "food")
+    assert shell("memory", "forget", fact).returncode == 2
+    assert shell("memory", "forget").returncode == 2
+    assert shell("memory", "forget", fact, "--user", "ada").returncode == 0
+    assert shell("memory", "list", "--user", "ada", "--json").stdout == "[]\n"
+
+
+def test_forgetting_a_user_is_complete_and_search_covers_past_sessions(talks):
+    talks("memory", "add", "Bicycles are liked.")
+    found = json.loads(talks("memory", "search", "the company from Oslo", "--json").stdout)
+    assert ("message", "plans") in [(one["kind"], one.get("session_id")) for one in found]
+    assert json.loads(talks("memory", "forget", "--all", "--json").stdout) == {"forgotten": 1}
+    assert talks("memory", "list", "--json").stdout == "[]\n"
+
+
+def test_another_store_is_another_set_of_sessions(talks, tmp_path):
+    address = f"sqlite:///{tmp_path}/other.sqlite"
+    assert talks("sessions", "list", "--store", address, "--json").stdout == "[]\n"
