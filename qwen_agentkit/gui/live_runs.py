@@ -73,6 +73,7 @@ class LiveRun:
         self._done = False
         self._watchers = 0
         self._leaving: threading.Timer | None = None
+        self._decided = float("-inf")
         self._questions = Questions(self._change)
         self._mail = FollowUps()
         self._queued: list[tuple[Message, Ticket | None]] = []
@@ -110,6 +111,8 @@ class LiveRun:
 
     def decide(self, call_id: str, decision: Any) -> bool:
         """Answers for a tool call that waits; False when it waits no more."""
+        # Who decides is there: the time for coming back counts from now.
+        self._decided = time.monotonic()
         return self._questions.answer(call_id, decision)
 
     def stop(self) -> None:
@@ -162,7 +165,8 @@ class LiveRun:
         with self._condition:
             if self._watchers or self._done:
                 return
-            if self._is_here() or self.question is not None:
+            decided_now = time.monotonic() - self._decided < self._leave_seconds
+            if self._is_here() or self.question is not None or decided_now:
                 self._wait_for_return()
                 return
         self.cancel.cancel("nobody is watching")
