@@ -13,6 +13,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 import signal
 import sys
 import threading
@@ -188,8 +189,15 @@ def _figures(channel: _Channel, cell: object, value: object) -> bool:
     return False
 
 
-def _limit(memory: int, file_size: int) -> None:
-    """Bounds that the system keeps; the host watches over the rest."""
+def _limit(memory: int, file_size: int, tasks: int) -> None:
+    """Bounds that the system keeps; the host watches over the rest.
+
+    Args:
+        memory: Bytes of address space.
+        file_size: Bytes of one file.
+        tasks: Processes and threads in all, 0 for no bound: for a user namespace of its own. Before Linux 5.14 all
+            processes of the user were counted, the host's too, so none is set there.
+    """
     try:
         import resource
     except ImportError:
@@ -197,16 +205,18 @@ def _limit(memory: int, file_size: int) -> None:
     for which, value in (("RLIMIT_AS", memory), ("RLIMIT_FSIZE", file_size), ("RLIMIT_CORE", 0)):
         if value >= 0:
             resource.setrlimit(getattr(resource, which), (value, value))
+    if tasks and tuple(int(part) for part in re.findall(r"\d+", os.uname().release)[:2]) >= (5, 14):
+        resource.setrlimit(resource.RLIMIT_NPROC, (tasks, tasks))
 
 
 def main() -> None:
-    memory, file_size = int(sys.argv[1]), int(sys.argv[2])
+    memory, file_size, tasks = (int(bound) for bound in (*sys.argv[1:4], "0")[:3])
     orders = os.fdopen(os.dup(0), encoding="utf-8")
     channel = _Channel(os.dup(1))
     # What the cells read from is empty; what they write goes through the captures.
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     captures = [_Capture(1, "stdout", channel), _Capture(2, "stderr", channel)]
-    _limit(memory, file_size)
+    _limit(memory, file_size, tasks)
     sys.path.insert(0, os.getcwd())
     notebook = _maker()
     cells: list[dict] = []

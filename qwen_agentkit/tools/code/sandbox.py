@@ -115,7 +115,8 @@ def command_for(sandbox: str, work_dir: str, limits: Limits) -> list[str]:
     command += ["--remount-ro", "/dev", "--remount-ro", "/", "--clearenv"]
     for name, value in environment(work_dir).items():
         command += ["--setenv", name, value]
-    return [*command, sys.executable, "-u", _RUNNER_INSIDE, *bounds]
+    # A fork bomb is quicker than the host's watch; threads count here, so it is more than the host allows.
+    return [*command, sys.executable, "-u", _RUNNER_INSIDE, *bounds, str(limits.processes * 4 + 200)]
 
 
 def environment(work_dir: str) -> dict[str, str]:
