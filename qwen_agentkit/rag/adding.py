@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from glob import has_magic
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from qwen_agentkit.errors import DocParserError, QwenAgentKitError
 from qwen_agentkit.rag.catalog import ChunkRow, Entry
 from qwen_agentkit.rag.ingest import (
+    Read,
     content_hash,
     options_key,
     read_files,
@@ -28,6 +29,7 @@ from qwen_agentkit.rag.writing import Writing
 
 if TYPE_CHECKING:
     from qwen_agentkit.rag.index import DocumentIndex
+    from qwen_agentkit.rag.spread import Spreader
 
 # A file changed this shortly before it was looked at may change again without a new time stamp.
 _RACY_NS = 2_000_000_000
@@ -40,6 +42,7 @@ class Adding(Writing):
         index: The index.
         progress: Called as files and pages are read.
         cancelled: When true, no further file is begun.
+        executor: Reads the files elsewhere; None reads them on this machine.
     """
 
     def __init__(
@@ -47,10 +50,12 @@ class Adding(Writing):
         index: DocumentIndex,
         progress: Callable[[ReadProgress], None] | None,
         cancelled: Callable[[], bool] | None,
+        executor: Spreader | None = None,
     ) -> None:
         super().__init__(index)
         self._progress = progress
         self._cancelled = cancelled
+        self._executor = executor
         self._options = options_key(index.chunk_tokens, index.overlap_tokens, index.reading)
 
     # ---- files and addresses
@@ -184,8 +189,35 @@ class Adding(Writing):
         for path, entry in to_read.items():
             if self._known.get(entry.source) is not None and entry.kind == "file":
                 self._forget(path)  # the text of the old version
-        reading = read_files(
-            list(to_read),
+        for path, result in self._results(list(to_read)):
+            entry = to_read[path]
+            if isinstance(result, DocParserError):
+                self._fail(entry, str(result.message or result), type(result).__name__)
+                continue
+            read, rows = result
+            self._put(_merged(entry, read), rows)
+
+    def _results(self, paths: Sequence[str]) -> Iterator[tuple[str, Read | DocParserError]]:
+        """What is in files, read on this machine or by the executor."""
+        index = self._index
+        if self._executor is None or not paths:
+            return self._read_here(paths)
+        from qwen_agentkit.rag.spread import read_spread
+
+        return read_spread(
+            self._executor,
+            paths,
+            index.chunk_tokens,
+            index.overlap_tokens,
+            progress=self._progress,
+            cancelled=self._cancelled,
+            reading=index.reading,
+            at_home=self._read_here,
+        )
+
+    def _read_here(self, paths: Sequence[str]) -> Iterator[tuple[str, Read | DocParserError]]:
+        return read_files(
+            list(paths),
             self._index.chunk_tokens,
             self._index.overlap_tokens,
             cache=self._cache,
@@ -193,13 +225,6 @@ class Adding(Writing):
             cancelled=self._cancelled,
             reading=self._index.reading,
         )
-        for path, result in reading:
-            entry = to_read[path]
-            if isinstance(result, DocParserError):
-                self._fail(entry, str(result.message or result), type(result).__name__)
-                continue
-            read, rows = result
-            self._put(_merged(entry, read), rows)
 
     # ---- texts, removing
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from qwen_agentkit.rag.cache import DocumentCache
     from qwen_agentkit.rag.embedders import Embedder
     from qwen_agentkit.rag.rerankers import Reranker
+    from qwen_agentkit.rag.spread import Spreader
     from qwen_agentkit.rag.vector_index import VectorIndex
     from qwen_agentkit.rag.workers import ReadProgress
 
@@ -141,6 +142,7 @@ class DocumentIndex(IndexFiles):
         progress: Callable[[ReadProgress], None] | None = None,
         cancelled: Callable[[], bool] | None = None,
         wait: float | None = None,
+        executor: str | Spreader | None = None,
     ) -> AddReport:
         """Brings the index up to date with files, folders, patterns and addresses.
 
@@ -152,15 +154,22 @@ class DocumentIndex(IndexFiles):
             progress: Called as files and pages are read.
             cancelled: Asked now and then; when true, what is done so far stays and the rest is left.
             wait: Seconds to wait for another writer; None is for ever.
+            executor: Where files are read: `ray` for the Ray cluster this process is connected to, or any
+                `concurrent.futures.Executor`; None is the worker processes of this machine.
 
         Raises:
-            ValueError: A path is no path, or the index is closed.
+            ValueError: A path is no path, the executor is none, or the index is closed.
             TimeoutError: Another writer did not finish in time.
         """
         from qwen_agentkit.rag.adding import Adding
 
+        spreader = None
+        if executor is not None:
+            from qwen_agentkit.rag.spread import get_executor
+
+            spreader = get_executor(executor)
         with self._writing(wait, cancelled):
-            report = Adding(self, progress, cancelled).add_sources(paths)
+            report = Adding(self, progress, cancelled, spreader).add_sources(paths)
             self._after_writing(report)
         return report
 
