@@ -13,7 +13,7 @@ from qwen_agentkit import run_context
 from qwen_agentkit.agent import Agent
 from qwen_agentkit.agents.multi_agent_hub import MultiAgentHub
 from qwen_agentkit.cancel import CancelToken
-from qwen_agentkit.events import ApprovalRequested, Event, ReasoningDelta, TextDelta, UsageReported
+from qwen_agentkit.events import ApprovalRequested, Event, ReasoningDelta, TextDelta, ToolCallDelta, UsageReported
 from qwen_agentkit.follow_ups import FollowUps, Ticket
 from qwen_agentkit.limits import RunLimits, Usage
 from qwen_agentkit.log import logger
@@ -176,6 +176,8 @@ class ServerRun:
                 self.first_text_at = time.time()
             if self.order.style == ANSWER:
                 return
+        elif isinstance(event, ToolCallDelta) and self.order.style == ANSWER:
+            return
         self.log.append(event.type, public_event(event))
 
     def _take_response(self, response: list[Any]) -> None:
