@@ -164,7 +164,8 @@ def _ask(name: str, address: str, key: str | None) -> Check:
         return Check("servers", name, WRONG, f"{address} does not answer: {reason}", "start it, or mend its address")
     if response.status in (401, 403):
         return Check("servers", name, WRONG, f"{address} refuses the key (status {response.status})", "mend the key")
-    if response.status >= 500:
+    # 501: a server that has no list of models answers all the same.
+    if response.status >= 500 and response.status != 501:
         return Check("servers", name, WRONG, f"{address} answers with status {response.status}", "see to the server")
     return Check("servers", name, FINE, f"{address} answers{_models_in(response)}")
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from qwen_agentkit.agents import Assistant
+from qwen_agentkit.cli.common_options import Quiet
 from qwen_agentkit.cli.loading import load_agent
 from qwen_agentkit.cli.model_options import ApiKey, Model, ModelServer, model_config, model_name
 from qwen_agentkit.cli.sources import find_sources
@@ -30,6 +31,7 @@ def mcp(
     model: Model = None,
     model_server: ModelServer = None,
     api_key: ApiKey = None,
+    quiet: Quiet = False,
 ) -> None:
     """Serves documents, or an agent, to an MCP client over standard input and output.
 

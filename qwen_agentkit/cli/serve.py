@@ -9,9 +9,10 @@ from typing import Annotated
 import typer
 
 from qwen_agentkit.agent import Agent
+from qwen_agentkit.cli.common_options import Quiet
 from qwen_agentkit.cli.loading import load_agent
 from qwen_agentkit.cli.status import OK, WrongUse, finish
-from qwen_agentkit.cli.terminal import say
+from qwen_agentkit.cli.terminal import is_quiet, say
 from qwen_agentkit.log import setup_logger
 from qwen_agentkit.server.entry import DEFAULT_PORT
 from qwen_agentkit.server.entry import serve as serve_agents
@@ -27,7 +28,12 @@ _TOKEN = re.compile(r"(?:(?P<user>[^:\s]{1,255}):)?(?P<token>[A-Za-z0-9\-._~+/]+
 
 def serve(
     agents: Annotated[
-        list[str], typer.Argument(metavar="MODULE:AGENT...", help="Agents of your own program.", show_default=False)
+        list[str],
+        typer.Argument(
+            metavar="MODULE:AGENT...",
+            help="Agents of your own program (a module or a file.py), or their names in the configuration file.",
+            show_default=False,
+        ),
     ],
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.", min=0, max=65535)] = DEFAULT_PORT,
@@ -51,6 +57,7 @@ def serve(
     ] = None,
     max_running: Annotated[int, typer.Option(help="Runs at once.", min=1)] = ServerOptions.max_running,
     max_waiting: Annotated[int, typer.Option(help="Runs that may wait.", min=0)] = ServerOptions.max_waiting,
+    quiet: Quiet = False,
 ) -> None:
     """Serves agents: OpenAI's chat completions, runs as events, chat, sessions and uploads.
 
@@ -87,7 +94,7 @@ def serve(
 
 
 def _serve(agents: list[Agent], host: str, port: int, options: ServerOptions) -> None:
-    setup_logger()
+    setup_logger("WARNING" if is_quiet() else None)
     names = ", ".join(agent.name or UNNAMED for agent in agents)
     try:
         serve_agents(agents, host, port, options, started=lambda address: say(f"Serving {names} at {address}"))

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from qwen_agentkit.cli.common_options import Quiet
 from qwen_agentkit.cli.documents import open_assistant
 from qwen_agentkit.cli.model_options import ApiKey, Model, ModelServer, is_extractive, model_config, model_name
 from qwen_agentkit.cli.status import OK, WrongUse, finish
@@ -39,6 +40,7 @@ def web(
         ),
     ] = None,
     open_browser: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Opens a web page that answers questions from files and shows where in them the answer stands.
 
