@@ -15,6 +15,7 @@ from qwen_agentkit.agents.loop.approval import approver_of, review
 from qwen_agentkit.agents.loop.endings import Endings
 from qwen_agentkit.agents.loop.light_schemas import ask_in_two_stages
 from qwen_agentkit.agents.loop.limit import model_call_limit
+from qwen_agentkit.agents.loop.mcp_servers import ServerTools
 from qwen_agentkit.agents.loop.notes import finish_results
 from qwen_agentkit.agents.loop.outside_text import find_risky
 from qwen_agentkit.agents.loop.repeats import RepeatGuard
@@ -48,7 +49,8 @@ class FnCallAgent(Agent):
     """An agent whose model may call tools, as often as it needs to.
 
     Args:
-        function_list, llm, system_message, name, description: As for `Agent`.
+        function_list, llm, system_message, name, description: As for `Agent`. Tools of `mcpServers` are listed anew
+            before every model call: what a server adds, takes away or changes is seen.
         files: Documents (paths, folders, globs, addresses) for `mem` and for tools with `file_access`.
         rag_cfg: Settings of retrieval for `mem`.
         workbench: Tools that come and go, listed anew before every model call.
@@ -86,6 +88,9 @@ class FnCallAgent(Agent):
     Arguments of `run` read here: `follow_ups` (`FollowUps`), `checkpoint` (`Checkpoint`),
     `max_llm_call_per_run`, `seed`.
     """
+
+    # On the class, because the base class makes the tools before anything else is set.
+    _mcp_servers: tuple[ServerTools, ...] = ()
 
     def __init__(
         self,
@@ -158,6 +163,15 @@ class FnCallAgent(Agent):
     @mem.setter
     def mem(self, memory: Memory) -> None:
         self._mem = memory
+
+    def _init_tool(self, tool: Any) -> None:
+        if isinstance(tool, Mapping) and "mcpServers" in tool:
+            servers = ServerTools(tool)
+            self._mcp_servers = (*self._mcp_servers, servers)
+            for made in servers.first:
+                super()._init_tool(made)
+        else:
+            super()._init_tool(tool)
 
     # ---- the loop ------------------------------------------------------------------------------------------
 
@@ -270,7 +284,10 @@ class FnCallAgent(Agent):
 
     def _tools(self, turn: Turn) -> dict[str, BaseTool]:
         """The tools to offer now, by name."""
-        tools = setup.with_workbench(self.function_map, self.workbench)
+        own = dict(self.function_map)
+        for servers in self._mcp_servers:
+            own = servers.brought_up_to_date(own)
+        tools = setup.with_workbench(own, self.workbench)
         tools |= {tool.name: tool for decorator in self.decorators for tool in decorator.tools()}
         if self.tool_search is not None:
             tools = self.tool_search.offered(turn, tools)

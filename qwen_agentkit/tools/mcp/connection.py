@@ -60,6 +60,12 @@ class ServerConnection:
     def _live(self, live: _Live | None) -> None:
         self._held[:] = [] if live is None else [live]
 
+    @property
+    def is_live(self) -> bool:
+        """Whether there is a session that has not ended."""
+        live = self._live
+        return self._pid == os.getpid() and live is not None and not live.has_ended
+
     # ---- from any thread -------------------------------------------------------------------------------------
 
     def submit(self, work: Callable[[], Awaitable[Any]]) -> Any:

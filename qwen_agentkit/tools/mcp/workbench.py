@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from qwen_agentkit.errors import ToolServiceError
@@ -16,6 +16,8 @@ from qwen_agentkit.tools.mcp.config import ServerConfig, read_servers
 from qwen_agentkit.tools.mcp.connection import ServerConnection
 from qwen_agentkit.tools.mcp.tool import ListResources, MCPTool, ReadResource
 from qwen_agentkit.tools.workbench import WorkbenchBase
+
+_Answer = concurrent.futures.Future[tuple[list[Any], list[Any]]]
 
 
 class MCPWorkbench(WorkbenchBase):
@@ -33,7 +35,11 @@ class MCPWorkbench(WorkbenchBase):
     """
 
     def __init__(self, config: Mapping[str, Any]) -> None:
+        self._config = config
         self._servers = [_Server(one) for one in read_servers(config)]
+        # Runs that are using it: one of several that ends leaves the connections to the others.
+        self._users = 0
+        self._lock = threading.Lock()
 
     def list_tools(self) -> list[BaseTool]:
         """The tools of all servers that can be reached.
@@ -41,9 +47,21 @@ class MCPWorkbench(WorkbenchBase):
         A server that cannot be reached is a warning in the log and the run's events.
         """
         asked = [(server, server.ask()) for server in self._servers]
+        return self._united((server, server.tools(answer)) for server, answer in asked)
+
+    def current_tools(self) -> list[BaseTool]:
+        """The tools as they are known now.
+
+        A server that is connected and whose list changed is asked; one that is away is asked beside, and gives what it
+        gave last, so that nobody waits for it.
+        """
+        return self._united((server, server.now()) for server in self._servers)
+
+    @staticmethod
+    def _united(lists: Iterable[tuple[_Server, list[BaseTool]]]) -> list[BaseTool]:
         listed: dict[str, BaseTool] = {}
-        for server, answer in asked:
-            for tool in server.tools(answer):
+        for server, tools in lists:
+            for tool in tools:
                 if tool.name in listed:
                     _warn(f"Two tools are named {tool.name}; that of the server {server.config.name} is left out")
                 else:
@@ -51,12 +69,27 @@ class MCPWorkbench(WorkbenchBase):
         return list(listed.values())
 
     def start(self) -> None:
-        """Nothing: servers are connected when their tools are first listed."""
+        """Notes another user; servers are connected when their tools are first listed."""
+        with self._lock:
+            self._users += 1
 
     def stop(self) -> None:
-        """Ends all connections, and the processes of stdio servers. Listing again connects anew."""
-        for server in self._servers:
-            server.connection.close()
+        """Ends all connections, and the processes of stdio servers, once nobody who started it is left.
+
+        Listing again connects anew.
+        """
+        with self._lock:
+            self._users = max(0, self._users - 1)
+            is_used = self._users > 0
+        if not is_used:
+            for server in self._servers:
+                server.connection.close()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> MCPWorkbench:
+        return self  # its servers serve the copies of an agent
+
+    def __reduce__(self):
+        return MCPWorkbench, (self._config,)
 
 
 class _Server:
@@ -67,16 +100,32 @@ class _Server:
         self.connection = ServerConnection(config)
         self._lock = threading.Lock()
         self._tools: list[BaseTool] | None = None
+        self._last: list[BaseTool] = []
+        self._pending: _Answer | None = None
+        self._was_asked = False
         self.connection.on_tools_changed(self._forget)
 
     def _forget(self) -> None:
         with self._lock:
             self._tools = None
 
-    def ask(self) -> concurrent.futures.Future[tuple[list[Any], list[Any]]] | None:
+    def ask(self) -> _Answer | None:
         """Starts asking for the tools; None when they are known."""
         with self._lock:
             return None if self._tools is not None else self.connection.submit(self._ask)
+
+    def now(self) -> list[BaseTool]:
+        """The tools, without waiting for a server that is away."""
+        with self._lock:
+            if self._tools is not None:
+                return list(self._tools)
+            if self._was_asked and not self.connection.is_live:
+                if self._pending is None:
+                    self._pending = self.connection.submit(self._ask)
+                if not self._pending.done():
+                    return list(self._last)
+            pending, self._pending = self._pending, None
+        return self.tools(pending if pending is not None else self.ask()) or list(self._last)
 
     async def _ask(self) -> tuple[list[Any], list[Any]]:
         tools = await self.connection.list_tools()
@@ -87,11 +136,12 @@ class _Server:
             resources = []
         return tools, resources
 
-    def tools(self, answer: concurrent.futures.Future[tuple[list[Any], list[Any]]] | None) -> list[BaseTool]:
+    def tools(self, answer: _Answer | None) -> list[BaseTool]:
         """The tools; none, with a warning, when the server cannot be reached."""
         if answer is None:
             with self._lock:
                 return list(self._tools or [])
+        self._was_asked = True
         try:
             described, resources = answer.result(self.config.connect_timeout * 3)
         except ToolServiceError as error:
@@ -105,7 +155,7 @@ class _Server:
         if resources:
             made += [ListResources(self.connection), ReadResource(self.connection)]
         with self._lock:
-            self._tools = made
+            self._tools = self._last = made
         return list(made)
 
     def _made(self, described: Sequence[Any]) -> list[BaseTool]:

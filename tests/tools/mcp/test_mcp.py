@@ -14,10 +14,15 @@ from pathlib import Path
 
 import pytest
 
+from qwen_agentkit import tool
+from qwen_agentkit.agents import FnCallAgent
+from qwen_agentkit.agents.loop.turn import Turn
 from qwen_agentkit.errors import RunCancelled, ToolArgumentsError, ToolServiceError
 from qwen_agentkit.run_context import RunContext
+from qwen_agentkit.testing import ScriptedChatModel, call
 from qwen_agentkit.tools.mcp import MCPManager, MCPWorkbench
 from qwen_agentkit.tools.mcp.config import read_servers
+from qwen_agentkit.tools.mcp.connection import close_all
 from qwen_agentkit.tools.mcp.content import result_of
 from qwen_agentkit.tools.mcp.tool import function_name
 
@@ -265,6 +270,78 @@ def test_tools_can_be_copied_and_pickled(tools, shared):
     again = pickle.loads(pickle.dumps(tools["t-add"]))
     assert again.function == tools["t-add"].function
     assert copy.deepcopy(shared).call_tool("t-add", {"a": 1, "b": 5}) == "6"
+
+
+# ---- in an agent's function_list
+
+
+def names_sent(model):
+    return [function["name"] for function in model.requests[-1].functions]
+
+
+def test_an_agent_sees_what_a_server_adds_while_it_runs(marks):
+    model = ScriptedChatModel([call("t-grow"), call("t-later"), "ok"])
+    agent = FnCallAgent([{"mcpServers": {"t": stdio(marks)}}], model)
+    agent.function_map["t-add"] = mine = pretended("t-add")
+    del agent.function_map["t-fail"]
+    *_, last = agent.run([{"role": "user", "content": "go"}])
+    assert "late" in last[3]["content"]
+    assert "t-later" in names_sent(model)
+    assert "t-fail" not in names_sent(model)
+    assert agent.function_map["t-add"] is mine
+    assert "t-later" not in agent.function_map
+    assert "t-later" in copy.deepcopy(agent)._tools(Turn([], "en", 1))
+    agent.llm = None
+    del agent.function_map["t-add"]
+    assert "t-pid" in pickle.loads(pickle.dumps(agent))._tools(Turn([], "en", 1))
+    close_all()
+
+
+def pretended(name):
+    @tool(name=name)
+    def own() -> str:
+        """The program's own."""
+        return "mine"
+
+    return own
+
+
+def test_a_server_that_comes_up_late_is_found_and_nobody_waits_for_it(tmp_path):
+    port = free_port()
+    config = {"mcpServers": {"w": {"url": f"http://127.0.0.1:{port}/mcp", "connect_timeout": 10}}}
+    model = ScriptedChatModel(["no tools yet"] + ["and now?"] * 200)
+    agent = FnCallAgent([config], model)
+    assert agent.function_map == {}
+    start = time.monotonic()
+    for _ in range(3):
+        agent.run_nonstream([{"role": "user", "content": "go"}])
+    assert time.monotonic() - start < 2
+    process = start_server("http", port)
+    try:
+
+        def found():
+            agent.run_nonstream([{"role": "user", "content": "go"}])
+            return "w-add" in [function["name"] for function in model.requests[-1].functions or []]
+
+        assert wait_until(found, 20)
+        process.kill()
+        process.wait()
+        assert found()
+    finally:
+        process.kill()
+        process.wait()
+        close_all()
+
+
+def test_a_run_that_ends_leaves_the_connection_to_the_others(marks):
+    bench = MCPWorkbench({"mcpServers": {"t": stdio(marks)}})
+    bench.start()
+    bench.start()
+    first = bench.call_tool("t-pid", {})
+    bench.stop()
+    assert bench.call_tool("t-pid", {}) == first
+    bench.stop()
+    assert wait_until(lambda: not is_running(int(first)))
 
 
 # ---- over HTTP
