@@ -49,6 +49,9 @@ EXTRAS = {
     "cache": ["diskcache>=5.6"],
     # tools of MCP servers
     "mcp": ["mcp>=1.12", "anyio>=4.5", "httpx>=0.27"],
+    # what a model's code finds besides Python: cells as in a notebook, plots. The sandbox itself is the system's:
+    # bubblewrap (apt install bubblewrap), Docker or Podman
+    "code": ["ipython>=8.18", "matplotlib>=3.8"],
     # stored conversations, in SQLite
     "sessions": ["sqlalchemy>=2.0"],
     # and in PostgreSQL
@@ -85,7 +88,7 @@ EXTRAS["ray"] = ["ray>=2.9"]
 # The suite of tests, with what it writes its sample documents with. Under 150 MB and two minutes, so without the
 # page in the browser, which brings as much again.
 EXTRAS["test"] = [
-    *(package for package in EXTRAS["all"] if not package.startswith(("gradio", "faiss"))),
+    *(package for package in EXTRAS["all"] if not package.startswith(("gradio", "faiss", "matplotlib"))),
     "hypothesis>=6.100",
     "openpyxl>=3.1",
     "opentelemetry-sdk>=1.27",
@@ -99,6 +102,7 @@ EXTRAS["test"] = [
 # itself is the system's, /usr/bin/chromium), a PostgreSQL server, Milvus in a file, a graph of vectors.
 EXTRAS["test-full"] = [
     *EXTRAS["test"],
+    *EXTRAS["code"],
     *EXTRAS["gui"],
     *EXTRAS["postgres"],
     *EXTRAS["milvus"],
