@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
+import anyio
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
@@ -20,6 +21,9 @@ TOO_LARGE = "request_too_large"
 
 # Around the file in a multipart body.
 _ENVELOPE_BYTES = 64_000
+# How much of a refused body is still read, and for how many seconds.
+_DRAIN_BYTES = 16_000_000
+_DRAIN_SECONDS = 5.0
 
 
 class SizeGuard:
@@ -44,6 +48,7 @@ class SizeGuard:
             most = options.max_upload_bytes + _ENVELOPE_BYTES
         length = next((value for name, value in scope["headers"] if name == b"content-length"), b"")
         if length.isdigit() and int(length) > most:
+            await _drain(receive)
             await _too_large(most)(scope, receive, send)
             return
         size = 0
@@ -54,6 +59,8 @@ class SizeGuard:
             if message["type"] == "http.request":
                 size += len(message.get("body") or b"")
                 if size > most:
+                    if message.get("more_body"):
+                        await _drain(receive)
                     # FastAPI lets this kind of error pass while it reads a body.
                     raise HTTPException(413, _text(most))
             return message
@@ -92,6 +99,20 @@ class RequestCount:
             route = getattr(scope.get("route"), "path", "other")
             # 499, as nginx has it: the client left before anything was sent.
             self._service.metrics.requests.labels(scope["method"], route, str(status or 499)).inc()
+
+
+async def _drain(receive: Receive) -> None:
+    """Reads on in a refused body, within bounds, and forgets it.
+
+    A connection that is closed with unread bytes is reset, and the client, which is still sending, never sees why.
+    """
+    left = _DRAIN_BYTES
+    with anyio.move_on_after(_DRAIN_SECONDS):
+        while left > 0:
+            message = await receive()
+            left -= len(message.get("body") or b"")
+            if not message.get("more_body"):
+                return
 
 
 def _text(most: int) -> str:
