@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -94,13 +95,13 @@ class MilvusServer:
         """Writes rows; those with the number of an earlier one replace it."""
         for first in range(0, len(rows), ROWS):
             part = rows[first : first + ROWS]
-            self.ask(lambda part=part: self.client.upsert(collection, part))
+            self.ask(partial(self.client.upsert, collection, part))
 
     def delete(self, collection: str, documents: list[int]) -> None:
         """Takes out all rows of documents."""
         for first in range(0, len(documents), ROWS):
             wanted = in_documents(documents[first : first + ROWS])
-            self.ask(lambda wanted=wanted: self.client.delete(collection, filter=wanted))
+            self.ask(partial(self.client.delete, collection, filter=wanted))
 
     def nearest(self, collection: str, field: str, query: Any, top_k: int, documents: Any) -> list[tuple[int, float]]:
         """(chunk, what Milvus gives as distance) of the best rows."""

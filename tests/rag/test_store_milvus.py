@@ -1,6 +1,7 @@
 """The same index over Milvus, here milvus-lite in a file: what is found, kept, taken out, and told apart."""
 
 import pickle
+import shutil
 
 import pytest
 
@@ -84,6 +85,15 @@ def test_it_is_there_when_opened_again_and_in_a_copy(index, tmp_path):
     again.close()
     with DocumentIndex(path, store=store(tmp_path)) as opened:
         assert opened.search("alcohol")[0].source == "filter"
+
+
+def test_a_copy_of_the_catalog_lets_another_machine_search(index, tmp_path):
+    (tmp_path / "copy").mkdir()
+    shutil.copy(index.path / "catalog.sqlite", tmp_path / "copy")
+    with DocumentIndex(tmp_path / "copy", store=store(tmp_path)) as copy:
+        assert copy._store.collection == index._store.collection
+        index.add_texts([("later", "Alcohol is flammable.")])  # the copy does not know it and leaves it out
+        assert [hit.source for hit in copy.search("alcohol")] == ["filter"]
 
 
 def test_the_same_documents_can_move_from_tantivy_to_milvus(tmp_path):
