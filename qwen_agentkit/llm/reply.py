@@ -12,6 +12,9 @@ from qwen_agentkit.llm.dialects.parser import ReplyParser, new_call_id
 from qwen_agentkit.llm.stop_words import StopWords
 from qwen_agentkit.schema import ASSISTANT, ContentItem, FunctionCall, Message
 
+# Name of a call that came without one: the model is told that there is no such tool, and the history stays valid.
+_UNNAMED = "unnamed_tool"
+
 
 class Reply:
     """Builds the messages of one reply: thinking, text, then one message a tool call.
@@ -179,7 +182,12 @@ class Reply:
             extra["truncated"] = True
         if call.opaque:
             extra["model_service_info"] = {"service": self._service, "call": call.opaque}
-        return Message(ASSISTANT, "", function_call=FunctionCall(call.name, repaired.arguments_json), extra=extra)
+        return Message(
+            ASSISTANT,
+            "",
+            function_call=FunctionCall(call.name.strip() or _UNNAMED, repaired.arguments_json),
+            extra=extra,
+        )
 
     def _mark(self, messages: list[Message], truncated: bool) -> None:
         last = messages[-1] = messages[-1].model_copy()

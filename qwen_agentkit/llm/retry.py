@@ -16,8 +16,9 @@ from qwen_agentkit.log import logger
 from qwen_agentkit.run_context import current_run
 
 # Failures that say nothing against the request itself, and pass by soon: tried again even with max_retries 0. An answer
-# that broke off counts as one, because it is only asked for again where nothing is shown twice.
-TRANSPORT = frozenset({"connection", "rate_limited", "conflict", "server_error", "broken_stream"})
+# that broke off counts as one, because it is only asked for again where nothing is shown twice; so does a call that the
+# service could not read.
+TRANSPORT = frozenset({"connection", "rate_limited", "conflict", "server_error", "broken_stream", "bad_call"})
 # Those, and what may have other causes: tried again when the user asked for retries.
 RETRIABLE = TRANSPORT | {"dns", "connect_timeout", "read_timeout", "not_json", "unknown"}
 

@@ -29,6 +29,7 @@ MENDS = {
     "too_long": "The messages are longer than the model's context: lower 'max_input_tokens' or set 'compaction'.",
     "inspection": "The service refuses this content.",
     "no_tools": "This server or model takes no tools: set 'fncall_prompt_type': 'nous' in generate_cfg.",
+    "bad_call": "The model wrote a tool call that its service could not read; 'max_retries' asks again.",
     "quota": "The account's quota is used up.",
     "rate_limited": "Too many requests: 'max_retries' waits for them, 'rate_limits' avoids them.",
     "server_error": "The service itself failed; 'max_retries' or 'fallback' helps.",
@@ -50,6 +51,8 @@ _NO_MODEL = re.compile(
 )
 # A 400 about the order of tool messages is a fault of the history, not of the server.
 _TOOL_ORDER = re.compile(r"must be (?:a response|followed)|tool_call_id|preced|role\W{0,3}tool", re.I)
+# The service has tools, but the model's call was none: another try may give a good one.
+_BAD_CALL = re.compile(r"tool_use_failed|failed to call a function|failed_generation", re.I)
 _TOOLS = re.compile(r"\btool(?:s|_choice|_calls?| choice| calls?| call parser)?\b|function[ _-]?call", re.I)
 
 
@@ -112,6 +115,8 @@ def kind_of_reply(status: int | None, code: str | None, message: str) -> str:
         return "quota" if re.search(r"insufficient_quota|arrear", said, re.I) else "rate_limited"
     if status is not None and status >= 500:
         return "server_error"
+    if _BAD_CALL.search(said):
+        return "bad_call"
     if _INSPECTION.search(said):
         return "inspection"
     if _TOO_LONG.search(said) or status == 413:

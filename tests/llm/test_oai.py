@@ -468,3 +468,32 @@ def test_a_form_is_given_as_a_tool_where_the_service_takes_tools_but_no_schemas(
     assert oai_server.last["tools"][0]["function"]["parameters"] == form
     assert oai_server.last["tool_choice"]["function"]["name"] == "give_answer"
     assert len(oai_server.seen) == 2
+
+
+def test_a_call_without_a_name_gets_one_that_can_be_answered_and_sent_back(oai_server, model):
+    oai_server.script = [Answer(calls=[("", '{"a": 1}')]), "fine"]
+    (call_message,) = last(model.chat(HI, functions=[WEATHER]))
+    assert call_message["function_call"] == {"name": "unnamed_tool", "arguments": '{"a": 1}'}
+    last(model.chat([*HI, call_message], functions=[WEATHER]))
+    assert oai_server.last["messages"][1]["tool_calls"][0]["function"]["name"] == "unnamed_tool"
+
+
+@pytest.mark.parametrize("empty", [{"content": None, "tool_calls": []}, {"content": " \n"}, {"content": ""}])
+def test_an_empty_list_of_calls_is_an_empty_reply(oai_server, model, empty):
+    oai_server.script = [Answer(pieces=[{"role": "assistant", **empty}]), "fine"]
+    assert last(model.chat(HI, functions=[WEATHER]))[-1]["content"] == "fine"
+    assert len(oai_server.seen) == 2
+
+
+def test_white_space_before_a_call_does_not_end_the_reply(oai_server, model):
+    call = {"index": 0, "id": "a", "type": "function", "function": {"name": "weather", "arguments": "{}"}}
+    oai_server.script = [Answer(pieces=[{"content": " "}, {"content": "\n"}, {"tool_calls": [call]}])]
+    answer = last(model.chat(HI, functions=[WEATHER]))
+    assert [one.get("function_call", {}).get("name") for one in answer] == ["weather"]
+
+
+def test_a_call_that_the_service_could_not_read_is_asked_for_again(oai_server, model):
+    refusal = {"error": {"message": "Failed to call a function.", "code": "tool_use_failed"}}
+    oai_server.script = [Answer(status=400, error=refusal), "fine"]
+    assert last(model.chat(HI, functions=[WEATHER]))[-1]["content"] == "fine"
+    assert all("tools" in seen.body for seen in oai_server.seen)
