@@ -1,8 +1,14 @@
 """Pieces of native tool calls, and deltas of growing lists."""
 
-import pytest
+import json
+from itertools import pairwise
 
-from qwen_agentkit.llm.delta import NativeCalls, ToolCallDelta, deltas_of, merge_opaque, steps_between
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from qwen_agentkit.llm.delta import Delta, NativeCalls, ToolCallDelta, deltas_of, merge_opaque, steps_between
+from qwen_agentkit.llm.reply import Reply
 from qwen_agentkit.schema import FunctionCall, Message
 
 
@@ -102,3 +108,54 @@ def test_steps_hold_what_is_new():
         [(None, "b"), (None, "")],
     ]
     assert steps[-1][-1].function_call.name == "f"
+
+
+CALLS = st.lists(
+    st.tuples(
+        st.sampled_from(["look", "save"]), st.dictionaries(st.text(max_size=3), st.text(max_size=12), max_size=2)
+    ),
+    max_size=3,
+)
+TEXT = st.text(st.characters(blacklist_categories=["Cs"]), max_size=30)
+
+
+@settings(max_examples=200, deadline=None)
+@given(text=TEXT, thought=TEXT, calls=CALLS, data=st.data())
+def test_any_sequence_of_deltas_accumulates_to_the_whole_message(text, thought, calls, data):
+    functions = [{"name": name, "description": "", "parameters": {}} for name in ("look", "save")]
+    written = [json.dumps(arguments, ensure_ascii=False) for _, arguments in calls]
+
+    def cut(whole):
+        at = sorted(data.draw(st.sets(st.integers(0, len(whole)), max_size=4)) | {0, len(whole)})
+        return [whole[start:end] for start, end in pairwise(at)]
+
+    def facts(reply):
+        return [
+            (one.content, one.reasoning_content, one.function_call, (one.extra or {}).get("function_id"))
+            for one in reply.finish()
+        ]
+
+    ids = [f"call_{n}" for n in range(len(calls))]
+    whole = Reply(functions)
+    first = [ToolCallDelta(n, ids[n], name, written[n]) for n, (name, _) in enumerate(calls)]
+    whole.feed(Delta(text, thought, first, finish_reason="stop"))
+
+    # Each channel in its order, the channels in any order among themselves; the thinking comes before the text.
+    streams = [[Delta(reasoning=piece) for piece in cut(thought)] + [Delta(piece) for piece in cut(text)]]
+    for n, (name, _) in enumerate(calls):
+        pieces = [ToolCallDelta(n, arguments=piece) for piece in cut(written[n])]
+        streams.append([Delta(tool_calls=[piece]) for piece in [ToolCallDelta(n, ids[n], name), *pieces]])
+    # A server begins its calls in their order.
+    begun = [stream.pop(0) for stream in streams[1:]]
+    parts = Reply(functions)
+    for delta in begun:
+        parts.feed(delta)
+    shown = []
+    while any(streams):
+        stream = data.draw(st.sampled_from([one for one in streams if one]))
+        parts.feed(stream.pop(0))
+        now = "".join(str(one.content) for one in parts.messages())
+        assert now.startswith("".join(shown[-1:]))
+        shown.append(now)
+    parts.feed(Delta(finish_reason="stop"))
+    assert facts(parts) == facts(whole)
