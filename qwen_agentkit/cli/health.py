@@ -171,9 +171,11 @@ def _ask(name: str, address: str, key: str | None) -> Check:
 
 
 def _models_in(response: Any) -> str:
+    from qwen_agentkit.errors import ToolServiceError
+
     try:
         models = [str(model["id"]) for model in response.json()["data"]]
-    except (ValueError, KeyError, TypeError):
+    except (ToolServiceError, ValueError, KeyError, TypeError):
         return ""  # a server without a list of models is a server all the same
     return f": {', '.join(models[:5])}{', ...' if len(models) > 5 else ''}"
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from qwen_agentkit.log import logger
 from tests.servers.oai_server import OAIServer
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -69,12 +70,19 @@ def shell(tmp_path, monkeypatch, capsys) -> Iterator[Callable[..., subprocess.Co
 
     (tmp_path / "resources").symlink_to(RESOURCES)
     monkeypatch.chdir(tmp_path)
+    # Programs in the folder are imported by name, and other tests have others of the same name.
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    known = set(sys.modules)
+    # `serve` switches the log on; standard error is another one in the next test.
+    monkeypatch.setattr(logger, "handlers", list(logger.handlers))
+    level = logger.level
     before = dict(os.environ)
     clean = CommandLine(tmp_path).clean_environment()
     os.environ.clear()
     os.environ.update(clean)
 
-    def run(*arguments: str, typed: str = "") -> subprocess.CompletedProcess[str]:
+    def run(*arguments: str, typed: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
+        os.environ.update(environment)
         monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
         monkeypatch.setattr(configuration, "_current", configuration.Config())
         terminal.be_quiet(False)
@@ -85,7 +93,11 @@ def shell(tmp_path, monkeypatch, capsys) -> Iterator[Callable[..., subprocess.Co
         return subprocess.CompletedProcess(arguments, int(ended.value.code or 0), out, err)
 
     yield run
+    logger.setLevel(level)
     terminal.be_quiet(False)
+    for name in set(sys.modules) - known:
+        if str(getattr(sys.modules[name], "__file__", None)).startswith(str(tmp_path)):
+            del sys.modules[name]
     os.environ.clear()
     os.environ.update(before)
 

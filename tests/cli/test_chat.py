@@ -21,9 +21,9 @@ def test_each_line_is_answered_from_the_files(cli):
     assert "(qwen-agentkit chat --help shows how)" in done.stdout
 
 
-def test_the_conversation_is_kept_until_a_new_one_begins(cli, chat_server):
+def test_the_conversation_is_kept_until_a_new_one_begins(shell, chat_server):
     chat_server.script = ["Hello Ada.", "You are Ada.", "I do not know."]
-    done = cli(
+    done = shell(
         "chat",
         "--model",
         "qwen3",
@@ -37,16 +37,16 @@ def test_the_conversation_is_kept_until_a_new_one_begins(cli, chat_server):
     assert said == [["I am Ada."], ["I am Ada.", "Hello Ada.", "Who am I?"], ["Who am I?"]]
 
 
-def test_json_is_one_line_an_answer(cli):
-    done = cli("chat", "resources/handbook.pdf", "--json", typed="How long is the motor guaranteed?\n/files\n")
+def test_json_is_one_line_an_answer(shell):
+    done = shell("chat", "resources/handbook.pdf", "--json", typed="How long is the motor guaranteed?\n/files\n")
     (line,) = done.stdout.splitlines()
     assert json.loads(line)["citations"][0]["page"] == 7
     assert "resources/handbook.pdf" in done.stderr
 
 
-def test_a_failure_is_said_and_the_conversation_goes_on(cli, chat_server):
+def test_a_failure_is_said_and_the_conversation_goes_on(shell, chat_server):
     chat_server.script = [Answer(status=400), "Here again."]
-    done = cli("chat", "--model", "qwen3", "--model-server", chat_server.url, typed="One?\nTwo?\n")
+    done = shell("chat", "--model", "qwen3", "--model-server", chat_server.url, typed="One?\nTwo?\n")
     assert done.returncode == 0, done.stderr
     assert done.stdout == "Here again.\n"
     assert "Traceback" not in done.stderr
@@ -124,15 +124,15 @@ main()
     assert (late.returncode, late.stderr) == (0, b"")
 
 
-def test_without_files_and_without_a_model_there_is_nothing_to_talk_about(cli):
-    done = cli("chat")
+def test_without_files_and_without_a_model_there_is_nothing_to_talk_about(shell):
+    done = shell("chat")
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1
     assert "--model" in done.stderr
 
 
-def test_an_unknown_command_is_said_and_not_sent(cli, chat_server):
-    done = cli("chat", "--model", "qwen3", "--model-server", chat_server.url, typed="/dance\n/help\n")
+def test_an_unknown_command_is_said_and_not_sent(shell, chat_server):
+    done = shell("chat", "--model", "qwen3", "--model-server", chat_server.url, typed="/dance\n/help\n")
     assert done.returncode == 0
     assert "/dance" in done.stderr
     assert "/exit" in done.stderr

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 
 pytest.importorskip("mcp")
@@ -16,9 +18,9 @@ pytest.importorskip("mcp")
         (("--agent", "my_bots:number", "--model", "qwen-max"), "its own model"),
     ],
 )
-def test_wrong_use_is_said_in_one_line_before_anything_is_served(cli, arguments, told):
-    (cli.folder / "my_bots.py").write_text("number = 1\n")
-    done = cli("mcp", *arguments)
+def test_wrong_use_is_said_in_one_line_before_anything_is_served(shell, arguments, told):
+    Path("my_bots.py").write_text("number = 1\n")
+    done = shell("mcp", *arguments)
     assert done.returncode == 2
     assert done.stdout == ""
     assert told in done.stderr

@@ -5,6 +5,7 @@ import signal
 import time
 import urllib.error
 import urllib.request
+from pathlib import Path
 
 import pytest
 
@@ -94,8 +95,9 @@ def test_tokens_come_from_the_command_and_the_environment(bots):
         (["my_bots:support", "--cors-origin", "*"], "--cors-origin"),
     ],
 )
-def test_wrong_use_is_one_line(bots, arguments, told):
-    ended = bots("serve", *arguments)
+def test_wrong_use_is_one_line(shell, arguments, told):
+    Path("my_bots.py").write_text(BOTS)
+    ended = shell("serve", *arguments)
     assert ended.returncode == 2 and told in ended.stderr and "Traceback" not in ended.stderr
 
 

@@ -1,7 +1,6 @@
 """`qwen-agentkit check` and `transcript`."""
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
@@ -25,11 +24,9 @@ stuck = GroupChat(
 
 
 @pytest.fixture
-def team(shell, monkeypatch):
-    monkeypatch.setattr(sys, "path", list(sys.path))
+def team(shell):
     Path("my_team.py").write_text(TEAM)
-    yield shell
-    sys.modules.pop("my_team", None)
+    return shell
 
 
 def test_a_sound_team_is_status_0(team):
