@@ -12,6 +12,7 @@ from typing import Any
 
 from qwen_agentkit.llm.base import BaseChatModel, register_llm
 from qwen_agentkit.llm.delta import Delta
+from qwen_agentkit.llm.media import without_announcement
 from qwen_agentkit.llm.request import ModelRequest
 from qwen_agentkit.schema import SYSTEM, USER
 from qwen_agentkit.utils.knowledge import Passage, quote_of, read_knowledge, strip_knowledge
@@ -49,7 +50,7 @@ class ExtractiveChat(BaseChatModel):
             if message.role in (SYSTEM, USER)
             for passage in read_knowledge(text_of(message))
         ]
-        question = strip_knowledge(question)
+        question = strip_knowledge(without_announcement(question))
         lang = "zh" if has_chinese(question) else "en"
         if not passages:
             yield Delta(text=_NO_DOCUMENTS[lang], extra={"answered": False}, finish_reason="stop")

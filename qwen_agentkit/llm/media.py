@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import mimetypes
 import os
+import re
 from collections.abc import Sequence
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -15,6 +16,8 @@ _WORDS = {
     "en": {"file": "file", "image": "image", "audio": "audio", "video": "video"},
     "zh": {"file": "文件", "image": "图片", "audio": "音频", "video": "视频"},
 }
+
+_ANNOUNCED = re.compile(r"^(?:\(Uploaded (?:\[\w+\]\([^\n]*?\) ?)+\) |（上传了 (?:\[\w+\]\([^\n]*?\) ?)+）)")
 
 
 def fit_media(
@@ -52,6 +55,11 @@ def _fitted(message: Message, accepts: Sequence[str], announce: bool, lang: str)
     if all(item.text is not None for item in kept):
         content = "".join(item.text or "" for item in kept)
     return message.model_copy(update={"content": content})
+
+
+def without_announcement(text: str) -> str:
+    """A message's text without the uploads that `fit_media` announced in front of it."""
+    return _ANNOUNCED.sub("", text)
 
 
 def _name(value: Any) -> str:

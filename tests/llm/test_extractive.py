@@ -76,3 +76,13 @@ def test_it_never_calls_a_tool():
     function = {"name": "look_up", "description": "Looks up.", "parameters": {"type": "object", "properties": {}}}
     answer = ask("How long is the motor guaranteed?", functions=[function])
     assert "27 months" in answer["content"] and "function_call" not in answer
+
+
+@pytest.mark.parametrize(
+    ("question", "lang"), [("How long is the motor guaranteed?", "en"), ("电机自购买之日起保修多久？", "zh")]
+)
+def test_a_document_in_the_question_s_own_message_is_not_part_of_the_question(question, lang):
+    content = [{"text": question}, {"file": "/d/A guide (2nd).md"}, {"file": "/d/b.pdf"}]
+    answer = ask(content, extra_generate_cfg={"lang": lang})
+    assert answer["extra"]["answered"] is True
+    assert answer["extra"]["citations"] == ask(question, extra_generate_cfg={"lang": lang})["extra"]["citations"]
