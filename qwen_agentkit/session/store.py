@@ -24,6 +24,7 @@ from qwen_agentkit.session.database import open_engine, runs, sa, sessions
 from qwen_agentkit.session.lease import LEASE_SECONDS, Lease, is_dead, new_holder, now, poll_pause
 from qwen_agentkit.session.session import LOCAL_USER, Fragment, Session, SessionInfo
 from qwen_agentkit.utils.message_text import text_of
+from qwen_agentkit.utils.session_ends import tell_deleted
 
 Key = tuple[str, str]
 
@@ -185,7 +186,9 @@ class SessionStore:
             ids = sa.select(sessions.c.id).where(sessions.c.user_id == user_id)
             for table in (runs, messages_table):
                 connection.execute(table.delete().where(table.c.session.in_(ids)))
-            return connection.execute(sessions.delete().where(sessions.c.user_id == user_id)).rowcount
+            count = connection.execute(sessions.delete().where(sessions.c.user_id == user_id)).rowcount
+        tell_deleted(user_id, None)
+        return count
 
     # ---- what a Session calls
 
@@ -269,6 +272,7 @@ class SessionStore:
             for table in (runs, messages_table):
                 connection.execute(table.delete().where(table.c.session == row.id))
             connection.execute(sessions.delete().where(sessions.c.id == row.id))
+        tell_deleted(*key)
 
     def _fork(self, key: Key, at: int, session_id: str | None) -> Session:
         if session_id is not None and self.find(session_id, key[0]) is not None:

@@ -13,7 +13,7 @@ from qwen_agentkit import settings
 from qwen_agentkit.errors import ToolArgumentsError
 from qwen_agentkit.schema import ContentItem
 from qwen_agentkit.tools.base import BaseToolWithFileAccess, register_tool
-from qwen_agentkit.tools.code.conversation import conversation_key
+from qwen_agentkit.tools.code.conversation import conversation_key, session_of
 from qwen_agentkit.tools.code.kernel import CellOutcome
 from qwen_agentkit.tools.code.limits import Limits
 from qwen_agentkit.tools.code.pool import kernels
@@ -105,7 +105,7 @@ class CodeInterpreter(BaseToolWithFileAccess):
         folder = os.path.join(self.work_dir, key)
         self.bring_files(files or [], folder)
         handle = f"{key}:{os.path.realpath(folder)}:{sandbox}"
-        kernel, _ = kernels.kernel(handle, sandbox, folder, self.limits, self.image)
+        kernel, _ = kernels.kernel(handle, sandbox, folder, self.limits, self.image, session_of(kwargs))
         outcome = kernel.run(code, self.seconds if timeout is None else _seconds(timeout))
         return _shown(outcome)
 

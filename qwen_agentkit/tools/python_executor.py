@@ -9,7 +9,7 @@ from typing import Any
 
 from qwen_agentkit import settings
 from qwen_agentkit.tools.base import BaseTool, register_tool
-from qwen_agentkit.tools.code.conversation import conversation_key
+from qwen_agentkit.tools.code.conversation import conversation_key, session_of
 from qwen_agentkit.tools.code.limits import Limits
 from qwen_agentkit.tools.code.pool import kernels
 from qwen_agentkit.tools.code.sandbox import choose, tell_sandbox
@@ -64,7 +64,7 @@ class PythonExecutor(BaseTool):
         key = conversation_key(kwargs, self._id)
         folder = os.path.join(self.work_dir, key)
         handle = f"{self.name}:{key}:{os.path.realpath(folder)}:{sandbox}"
-        kernel, _ = kernels.kernel(handle, sandbox, folder, Limits(), image)
+        kernel, _ = kernels.kernel(handle, sandbox, folder, Limits(), image, session_of(kwargs))
         outcome = kernel.run(code, self.timeout_length, fresh=True)
         error = outcome.error or outcome.ended
         if error:

@@ -51,7 +51,7 @@ def settled(measure, most, seconds=15):
 
 def code_run(tool, chance, n):
     held = next(iter(kernels._kernels.values()), None)
-    if held is not None and chance.random() < 0.2:
+    if held is not None and held.is_alive and chance.random() < 0.2:
         os.killpg(held._process.pid, signal.SIGKILL)
     result = tool.call({"code": f"print({n} * 2)"})
     assert str(n * 2) in result or "ended its own Python process" in result

@@ -38,7 +38,13 @@ def conversation_key(kwargs: Mapping[str, Any], tool_id: str) -> str:
     return hashlib.sha256(repr(owner).encode("utf-8", "surrogatepass")).hexdigest()[:24]
 
 
-def _session_of(kwargs: Mapping[str, Any]) -> tuple[str, str] | str | None:
+def session_of(kwargs: Mapping[str, Any]) -> tuple[str, str] | None:
+    """User id and session id that a call belongs to, None without a session; arguments as for `conversation_key`."""
+    owner = _session_of(kwargs)
+    return owner if isinstance(owner, tuple) and len(owner) == 2 else None
+
+
+def _session_of(kwargs: Mapping[str, Any]) -> Any:
     run = current_run()
     if run is not None and run.session_key is not None:
         return run.session_key

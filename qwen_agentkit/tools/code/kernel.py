@@ -79,6 +79,8 @@ class Kernel:
         self.work_dir = os.path.realpath(work_dir)
         self.limits = limits
         self.last_used = time.monotonic()
+        # (user id, session id) of the conversation that it ends with, if it belongs to one.
+        self.session: tuple[str, str] | None = None
         self._lock = threading.Lock()
         self._cell = 0
         self._pid = os.getpid()

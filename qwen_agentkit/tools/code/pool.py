@@ -10,6 +10,7 @@ from collections import OrderedDict
 
 from qwen_agentkit.tools.code.kernel import Kernel
 from qwen_agentkit.tools.code.limits import Limits
+from qwen_agentkit.utils import session_ends
 
 MAX_KERNELS = 16
 # Seconds between two looks for idle kernels.
@@ -23,8 +24,18 @@ class _Pool:
         self._pid = os.getpid()
         self._is_watched = False
 
-    def kernel(self, key: str, sandbox: str, work_dir: str, limits: Limits, image: str = "") -> tuple[Kernel, bool]:
+    def kernel(
+        self,
+        key: str,
+        sandbox: str,
+        work_dir: str,
+        limits: Limits,
+        image: str = "",
+        session: tuple[str, str] | None = None,
+    ) -> tuple[Kernel, bool]:
         """The kernel of a key, and whether it was started now.
+
+        It ends with the session (user id, session id) that it belongs to.
 
         Raises:
             ToolServiceError: It does not start.
@@ -42,6 +53,7 @@ class _Pool:
         if held is not None:
             held.stop()
         made = Kernel(sandbox, work_dir, limits, image)
+        made.session = session
         with self._lock:
             other = self._kernels.get(key)
             if other is not None and other is not held and other.is_alive:
@@ -69,6 +81,19 @@ class _Pool:
             self._is_watched = True
             threading.Thread(target=self._watch, name="qwen-agentkit-kernels", daemon=True).start()
             atexit.register(self.end)
+            session_ends.listeners.append(self._end_session)
+
+    def _end_session(self, user_id: str, session_id: str | None) -> None:
+        with self._lock:
+            keys = [
+                key
+                for key, kernel in self._kernels.items()
+                if kernel.session is not None
+                and kernel.session[0] == user_id
+                and session_id in (None, kernel.session[1])
+            ]
+        for key in keys:
+            self.end(key)
 
     def _watch(self) -> None:
         while True:

@@ -12,9 +12,11 @@ from pathlib import Path
 import pytest
 
 from qwen_agentkit import settings
+from qwen_agentkit.agents import FnCallAgent
 from qwen_agentkit.errors import RunCancelled, ToolArgumentsError, ToolServiceError
 from qwen_agentkit.run_context import RunContext
 from qwen_agentkit.schema import Message
+from qwen_agentkit.testing import ScriptedChatModel, call
 from qwen_agentkit.tools import CodeInterpreter, PythonExecutor
 from qwen_agentkit.tools.code import sandbox
 from qwen_agentkit.tools.code.pool import kernels
@@ -173,6 +175,27 @@ def test_a_stored_session_has_its_own_names_and_files_whatever_was_said_first(tm
     # What a program says in `run` does not lead into a stored session of somebody else.
     forged = {"user_id": "ada", "session_id": "s1", "messages": said}
     assert "NameError" in in_session("eve", "s9", lambda: tool.call({"code": "x"}, **forged))
+
+
+def test_a_kernel_ends_with_its_stored_session(tmp_path):
+    pytest.importorskip("sqlalchemy")
+    from qwen_agentkit.session import SessionStore
+
+    model = ScriptedChatModel([made for _ in range(3) for made in (call("code_interpreter", code="x = 1"), "ok")])
+    agent = FnCallAgent([make(tmp_path, "none")], model)
+    with SessionStore(f"sqlite:///{tmp_path / 'sessions.db'}") as store:
+        sessions = {key: store.session(key[1], key[0]) for key in (("ada", "s1"), ("ada", "s2"), ("eve", "s1"))}
+        for session in sessions.values():
+            agent.run_nonstream([{"role": "user", "content": "hello"}], session=session)
+
+        def owners():
+            return {kernel.session for kernel in kernels._kernels.values() if kernel.is_alive}
+
+        assert owners() == set(sessions)
+        sessions["ada", "s1"].delete()
+        assert owners() == {("ada", "s2"), ("eve", "s1")}
+        store.delete_user("ada")
+        assert owners() == {("eve", "s1")}
 
 
 def calls(first, *ids):
