@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from qwen_agentkit.config_file import load_config
+from tests.cli.conftest import ROOT
+
 QUESTION = "How long is the motor guaranteed?"
 
 
@@ -61,6 +64,14 @@ def test_a_key_that_is_not_set_is_one_line_and_status_2(shell):
     done = shell("ask", "resources/meeting_notes.md", QUESTION)
     assert done.returncode == 2
     assert "NO_SUCH_KEY, which is not set" in done.stderr
+
+
+def test_the_file_that_the_manual_shows_is_understood(tmp_path):
+    text = (ROOT / "README.md").read_text("utf-8").partition("```toml\n")[2].partition("```")[0]
+    (tmp_path / "shown.toml").write_text(text, "utf-8")
+    config = load_config(tmp_path / "shown.toml")
+    assert config.model in config.models
+    assert config.variables["DEFAULT_TOOL_TIMEOUT"] == "60"
 
 
 def test_the_index_of_the_file_needs_no_flag(shell):
