@@ -72,6 +72,9 @@ class VirtualMemoryAgent(Assistant):
             rag_cfg=rag_cfg,
             **kwargs,
         )
+        # The passages go into a block of their own; what stands as the result is this agent's note.
+        if RETRIEVAL in self.function_map:
+            self.function_map[RETRIEVAL].fenced = False
 
     def _run(
         self, messages: list[Message], lang: str = "en", knowledge: str | list[dict] = "", **kwargs: Any

@@ -47,6 +47,7 @@ class Retrieval(BaseTool):
         ValueError: A searcher is not registered.
     """
 
+    fenced = True
     description = (
         "Finds the passages of files that fit a question. Reads " + ", ".join(SUPPORTED_FILE_TYPES) + " and others."
     )

@@ -143,3 +143,15 @@ def test_a_mark_can_be_taken_off_again(text, lang):
     assert is_marked(f"before\n{marked}\nafter")
     assert unmarked(f"before\n{marked}\nafter") == f"before\n{text}\nafter"
     assert not is_marked(text)
+
+
+def test_tools_that_read_what_others_wrote_are_fenced():
+    from qwen_agentkit.agents import VirtualMemoryAgent
+    from qwen_agentkit.tools import TOOL_REGISTRY
+
+    fenced_ones = {name for name in TOOL_REGISTRY if TOOL_REGISTRY[name].fenced}
+    assert {"doc_parser", "image_search", "read_file", "retrieval", "simple_doc_parser"} <= fenced_ones
+    changing = {name for name in TOOL_REGISTRY if TOOL_REGISTRY[name].side_effects}
+    assert {"code_interpreter", "python_executor", "run_command", "storage", "write_file"} <= changing
+    # It gives a note in place of the passages.
+    assert not VirtualMemoryAgent(llm=ScriptedChatModel(["x"])).function_map["retrieval"].fenced

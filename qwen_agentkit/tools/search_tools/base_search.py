@@ -23,6 +23,7 @@ class BaseSearch(BaseTool):
             texts have to be cut.
     """
 
+    fenced = True
     description = "Finds the passages of the documents at hand that fit a question."
     parameters = {
         "type": "object",
