@@ -13,7 +13,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from qwen_agentkit.errors import ModelServiceError
+from qwen_agentkit.errors import ModelServiceError, RunCancelled
 from qwen_agentkit.llm._transport import Connection, Pool, requests_session, run_interruptibly, shut_on_cancel
 from qwen_agentkit.llm.base import BaseChatModel, Delta, ModelRequest, get_chat_model
 from qwen_agentkit.llm.delta import ToolCallDelta, as_json_text
@@ -24,6 +24,7 @@ from qwen_agentkit.llm.service_errors import CERTIFICATE_WORDS, service_error
 from qwen_agentkit.llm.structured import native_format
 from qwen_agentkit.llm.thinking import thinking_fields
 from qwen_agentkit.llm.usage import usage_of
+from qwen_agentkit.log import logger
 from qwen_agentkit.schema import ContentItem
 
 DEFAULT_ADDRESS = "https://dashscope.aliyuncs.com/api/v1"
@@ -145,7 +146,9 @@ class DashScopeChat(BaseChatModel):
         except (ModelServiceError, GeneratorExit):
             raise
         except Exception as error:
-            raise _error_of(error, self.model, self.address or "", broken=True) from error
+            if not ended or isinstance(error, RunCancelled):
+                raise _error_of(error, self.model, self.address or "", broken=True) from error
+            logger.debug("The connection broke behind the end of the answer: %s", error)
         finally:
             if stream:
                 _close(response)

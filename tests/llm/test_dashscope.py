@@ -161,9 +161,15 @@ def test_a_stream_cut_anywhere_is_gone_on_with(dashscope_server, place):
         return Answer("abcdefgh"[len(begun["content"]) :], chunk=2)
 
     dashscope_server.script = [answer]
-    texts = [one[-1]["content"] for one in model_for(dashscope_server, generate_cfg={"max_retries": 1}).chat(HI)]
+    texts = [one[-1]["content"] for one in model_for(dashscope_server, generate_cfg={"retry_wait": 0.01}).chat(HI)]
     assert texts[-1] == "abcdefgh"
     assert all(later.startswith(earlier) for earlier, later in pairwise(texts))
+
+
+def test_a_connection_that_breaks_behind_the_end_of_the_answer_does_no_harm(dashscope_server):
+    dashscope_server.script = [Answer("abcd", chunk=2, drop_after=3), "not asked"]
+    assert list(model_for(dashscope_server).chat(HI))[-1][-1]["content"] == "abcd"
+    assert len(dashscope_server.seen) == 1
 
 
 @pytest.mark.parametrize("stream", [True, False])

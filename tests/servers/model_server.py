@@ -174,6 +174,9 @@ class ModelServer:
             if answer.delay:
                 time.sleep(answer.delay)
             handler.piece(event)
+        if answer.drop_after is not None:
+            handler.cut()  # behind the last event
+            return
         handler.end_stream()
 
     def speak(self, handler, answer, body):
