@@ -143,7 +143,7 @@ def fit(most: int) -> None:
     ranking = _descend(ranking_slope, cases[0][0].shape[1])
     for title, weight in zip(RANKING_WEIGHTS, ranking, strict=True):
         print(f"    {title!r}: {weight:.2f},")
-    rows, answered, counted = [], [], []
+    rows, answered, counted, groups = [], [], [], []
     for name in SETS:
         for count in (1, 3, 8, 40):
             for text, passages, has in halves(name, 0, count, most):
@@ -152,20 +152,38 @@ def fit(most: int) -> None:
                     rows.append(case.certainty())
                     answered.append(has)
                     counted.append(1.0 if count >= 8 else 0.5)
+                    groups.append((name, has))
     features, labelled_as = numpy.array(rows), numpy.array(answered, float)
-    share = numpy.array(counted) * numpy.where(labelled_as > 0, 1 / labelled_as.sum(), 1 / (1 - labelled_as).sum())
-    spread = numpy.maximum(features.std(0), 1e-9)
-    spread[0] = 1.0
-
-    def certainty_slope(weights: Any) -> Any:
-        chance = 1 / (1 + numpy.exp(-(features / spread) @ weights))
-        return (features / spread).T @ ((chance - labelled_as) * share) / share.sum() + 1e-3 * weights
-
-    certainty = _descend(certainty_slope, features.shape[1], steps=3000, rate=0.05) / spread
+    # Each set counts as much as another, and in it the answerable questions as much as the rest.
+    share = numpy.array(counted)
+    for group in set(groups):
+        place = numpy.array([one == group for one in groups])
+        share[place] /= share[place].sum()
+    share *= len(share) / share.sum()
+    certainty = _logistic(features, labelled_as, share)
     # So many answerable questions are declined in the part that is fitted on.
     certainty[0] -= numpy.quantile((features @ certainty)[labelled_as > 0], 0.04)
     for title, weight in zip(CERTAINTY_WEIGHTS, certainty, strict=True):
         print(f"    {title!r}: {weight:.2f},")
+
+
+def _logistic(features: Any, labels: Any, shares: Any) -> Any:
+    """Logistic regression by Newton's method, over features of one spread; the first one is the constant."""
+    import numpy
+
+    middle, spread = features.mean(0), numpy.maximum(features.std(0), 1e-9)
+    middle[0], spread[0] = 0.0, 1.0
+    scaled = (features - middle) / spread
+    weights = numpy.zeros(scaled.shape[1])
+    held_small = numpy.r_[0.0, numpy.ones(len(weights) - 1)]
+    for _ in range(40):
+        chance = 1 / (1 + numpy.exp(-scaled @ weights))
+        slope = scaled.T @ ((chance - labels) * shares) + held_small * weights
+        curve = (scaled * (shares * chance * (1 - chance))[:, None]).T @ scaled + numpy.diag(held_small + 1e-9)
+        weights -= numpy.linalg.solve(curve, slope)
+    plain = weights / spread
+    plain[0] -= (weights * middle / spread).sum()
+    return plain
 
 
 def _descend(slope: Any, size: int, steps: int = 300, rate: float = 0.1) -> Any:

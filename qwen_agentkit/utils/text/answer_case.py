@@ -15,6 +15,7 @@ from itertools import pairwise
 from qwen_agentkit.utils.knowledge import Passage
 from qwen_agentkit.utils.text.answer_weights import RANKING_WEIGHTS
 from qwen_agentkit.utils.text.bm25 import SmallIndex, lucene_idf
+from qwen_agentkit.utils.text.folding import has_han
 from qwen_agentkit.utils.text.question import (
     Question,
     asks_nothing,
@@ -133,6 +134,7 @@ class Case:
             best.score / 10,
             1.0 if self.question.kind and kind else 0.0,
             1.0 if self.question.kind and not kind else 0.0,
+            1.0 if has_han(self.question.text) else 0.0,
         ]
 
 

@@ -50,7 +50,10 @@ _ASKS_FOR = (
     ("place", r"\b(?:where|(?:which|what) (?:city|country|state|place|location|region|town|area|river|continent))\b"),
     ("reason", r"\b(?:why|what (?:is|was) the reason|how come)\b"),
     ("date", r"何时|什么时候|什么时间|哪一?[年天月日]|几[年月日号]|时间是|日期|哪个(?:世纪|年代|时期|朝代)|年份"),
-    ("number", r"多少|几[个名位次人种座条岁年所层届部]|多[大长高远久重深宽快]|百分之几"),
+    (
+        "number",
+        r"[有是为]?(?:多少|几[个名位次人种座条岁年所层届部])|期?[有是为]?多[大长高远久重深宽快]|百分之几",
+    ),
     ("name", r"谁|哪位|什么人|哪[个些]人|何人"),
     ("place", r"哪里|哪儿|何处|什么地方|哪[个些座](?:国家|城市|地方|省|地区|市|州|县)|在哪|位于"),
     ("reason", r"为什么|为何|原因|怎么会"),
@@ -105,7 +108,7 @@ def read_question(text: str) -> Question:
         terms = {term: weight * _chinese_weight(term, straddling) for term, weight in terms.items()}
     asking = next(((kind, match) for kind, pattern in _KINDS if (match := pattern.search(folded))), None)
     kind = asking[0] if asking else None
-    light = _light_terms() if asking is None else _light_terms() | set(segment(asking[1].group()))
+    light = _light_terms() if asking is None else _light_terms() | _asking_terms(folded, *asking[1].span())
     terms = {term: weight * _LIGHT if term in light else weight for term, weight in terms.items()}
     unit = _UNIT.search(folded)
     defined = _DEFINES.search(folded)
@@ -119,6 +122,14 @@ def read_question(text: str) -> Question:
         names=_names(folded, terms),
         pairs=list(pairwise(ordered)),
     )
+
+
+def _asking_terms(folded: str, start: int, end: int) -> set[str]:
+    """The terms of the words that ask, and in Chinese the pair over the border to the word before ("保修|期有多长")."""
+    terms = set(segment(folded[start:end]))
+    if start and has_han(folded[start - 1 : start + 1]):
+        terms.add(folded[start - 1 : start + 1])
+    return terms
 
 
 # A character alone says less than a pair, and a pair that is the end of one word and the beginning of the next is

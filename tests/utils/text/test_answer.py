@@ -68,6 +68,14 @@ def test_what_the_passages_do_not_answer_is_declined(question):
     assert not found.answered and found.sentences == [] and found.confidence < 0.5
 
 
+@pytest.mark.parametrize("question", ["电机的保修期有多长？", "电机保修多久？", "电机的保修期是多少年？"])
+def test_a_duration_is_found_whatever_words_ask_for_it(question):
+    found = answer(question, "电机自购买之日起保修五年")
+    assert found.answered and found.best.text == "电机自购买之日起保修五年"
+    assert not answer(question.replace("电机", "电池"), "电机自购买之日起保修五年").answered
+    assert not answer("电机的重量是多少？", "电机自购买之日起保修五年").answered
+
+
 def test_the_line_under_a_printed_question_answers_it():
     found = answer("How do I reset the pump?", ENGLISH)
     assert "Hold the red button" in " ".join(quote.text for quote in found.sentences)
