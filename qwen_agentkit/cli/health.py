@@ -219,25 +219,12 @@ def _sessions() -> Check:
     path = os.path.join(os.path.abspath(settings.DEFAULT_WORKSPACE), "sessions.sqlite")
     if not address and not os.path.exists(path):
         return Check("files", "sessions", ABSENT, f"none yet; they will be in {path}")
-    from qwen_agentkit.cli.stored_sessions import open_sessions
+    from qwen_agentkit.cli.stored_sessions import open_sessions, without_password
     from qwen_agentkit.errors import QwenAgentKitError
 
-    shown = _without_password(address) if address else path
     try:
         with open_sessions(None) as opened:
             opened.sessions(limit=1)
     except (QwenAgentKitError, ValueError, OSError) as error:
-        return Check("files", "sessions", WRONG, f"{shown}: {error}", "mend the address, or start the database")
-    except Exception as error:
-        # SQLAlchemy's own errors, which cannot be named here where it may be absent.
-        if type(error).__module__.partition(".")[0] != "sqlalchemy":
-            raise
-        line = str(error).splitlines()[0]
-        return Check("files", "sessions", WRONG, f"{shown}: {line}", "mend the address, or start the database")
-    return Check("files", "sessions", FINE, shown)
-
-
-def _without_password(address: str) -> str:
-    before, at, after = address.rpartition("@")
-    head, colon, user = before.partition("://")
-    return f"{head}{colon}{user.partition(':')[0]}{at}{after}" if at else address
+        return Check("files", "sessions", WRONG, str(error), "mend the address, or start the database")
+    return Check("files", "sessions", FINE, without_password(address) if address else path)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from qwen_agentkit import settings
 from qwen_agentkit.cli.status import WrongUse
+from qwen_agentkit.errors import QwenAgentKitError
 
 if TYPE_CHECKING:
     from qwen_agentkit.session import Session, SessionStore
@@ -26,16 +30,32 @@ SessionId = Annotated[
 ]
 
 
-def open_sessions(address: str | None) -> SessionStore:
-    """The store that is meant.
+@contextmanager
+def open_sessions(address: str | None) -> Iterator[SessionStore]:
+    """The store that is meant, open within a `with` block.
 
     Raises:
         MissingDependencyError: The extra `sessions` is not installed.
         ValueError: The address is not understood.
+        QwenAgentKitError: The database cannot be reached, or fails.
     """
     from qwen_agentkit.session import SessionStore
+    from qwen_agentkit.session.database import sa
 
-    return SessionStore(address)
+    try:
+        with SessionStore(address) as store:
+            yield store
+    except sa.exc.SQLAlchemyError as error:
+        reason = str(error).partition("\n")[0]
+        where = without_password(address or settings.SESSIONS or "sessions.sqlite in the workspace")
+        raise QwenAgentKitError(f"the store of sessions {where} fails: {reason}") from error
+
+
+def without_password(address: str) -> str:
+    """An address of a database as it may be shown."""
+    before, at, after = address.rpartition("@")
+    scheme, colon, user = before.partition("://")
+    return f"{scheme}{colon}{user.partition(':')[0]}{at}{after}" if at else address
 
 
 def must_find(store: SessionStore, session_id: str, user: str) -> Session:

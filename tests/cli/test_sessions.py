@@ -99,6 +99,16 @@ def test_forgetting_a_user_is_complete_and_search_covers_past_sessions(talks):
     assert talks("memory", "list", "--json").stdout == "[]\n"
 
 
+def test_a_database_that_does_not_answer_is_one_line_and_status_1(shell):
+    pytest.importorskip("psycopg", reason="the extra `postgres` is not installed")
+    for command in (["sessions", "list"], ["memory", "list"], ["transcript", "--session", "x"]):
+        done = shell(*command, "--store", "postgresql+psycopg://app:hidden@127.0.0.1:9/agents")
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "app@127.0.0.1:9" in done.stderr
+        assert "hidden" not in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+
+
 def test_another_store_is_another_set_of_sessions(talks, tmp_path):
     address = f"sqlite:///{tmp_path}/other.sqlite"
     assert talks("sessions", "list", "--store", address, "--json").stdout == "[]\n"
