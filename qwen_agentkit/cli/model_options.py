@@ -10,6 +10,7 @@ import typer
 from qwen_agentkit.cli import configuration
 from qwen_agentkit.cli.common_options import Json as Json
 from qwen_agentkit.cli.status import WrongUse
+from qwen_agentkit.cli.terminal import remark
 
 EXTRACTIVE = "extractive"
 # Redirects every cloud model to one server, see `qwen_agentkit.llm.server_override`.
@@ -51,7 +52,10 @@ def model_config(model: str | None, model_server: str | None, api_key: str | Non
         WrongUse: A server without the name of a model, or a model of the file whose key is not set.
     """
     file = configuration.current()
-    model = model or file.model
+    if not model and file.model:
+        # A file that lies in a folder may come from elsewhere: whoever sends documents to a model is told so.
+        remark(f"The model is {file.model}, as {file.path} says.")
+        model = file.model
     if not model:
         if model_server:
             raise WrongUse("--model-server needs --model too: the name of a model on that server")

@@ -66,6 +66,14 @@ def test_a_key_that_is_not_set_is_one_line_and_status_2(shell):
     assert "NO_SUCH_KEY, which is not set" in done.stderr
 
 
+def test_that_a_file_chose_the_model_is_said(shell):
+    Path("qwen-agentkit.toml").write_text('model = "extractive"')
+    question = ("ask", "resources/meeting_notes.md", QUESTION)
+    assert "The model is extractive, as " in shell(*question).stderr
+    assert shell(*question, "--quiet").stderr == ""
+    assert shell(*question, "--model", "extractive").stderr == ""
+
+
 def test_the_file_that_the_manual_shows_is_understood(tmp_path):
     text = (ROOT / "README.md").read_text("utf-8").partition("```toml\n")[2].partition("```")[0]
     (tmp_path / "shown.toml").write_text(text, "utf-8")
