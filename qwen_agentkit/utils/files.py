@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import secrets
+import stat
+from io import BufferedReader
 from pathlib import Path
 
 # What a name from outside may not hold on any common file system.
@@ -34,6 +37,20 @@ def write_atomically(path: str | os.PathLike[str], data: str | bytes) -> None:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
         raise
+
+
+def open_regular(path: str | os.PathLike[str]) -> BufferedReader:
+    """Opens a file for reading in a folder that somebody else may write to: no link is followed, no pipe waited for.
+
+    Raises:
+        OSError: It is not there, or is a link or anything else that is no plain file.
+    """
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    descriptor = os.open(path, flags)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "not a plain file", os.fspath(path))
+    return os.fdopen(descriptor, "rb")
 
 
 def safe_name(name: str, default: str = "file") -> str:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import filecmp
 import hashlib
 import json
 import os
+import secrets
 import shutil
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
 from qwen_agentkit.log import logger
-from qwen_agentkit.utils.files import safe_name, write_atomically
+from qwen_agentkit.utils.files import open_regular, safe_name, write_atomically
 
 # Kept in the folder: name of a copy -> [where it came from, SHA-256 of what was copied].
 RECORD = ".qwen_agentkit_copies.json"
+_MAX_RECORD_BYTES = 10_000_000
 
 
 def bring_into(folder: Path, source: str, name: str = "") -> Path:
@@ -48,8 +49,6 @@ def bring_into(folder: Path, source: str, name: str = "") -> Path:
     target = folder / safe_name(name or path.name)
     if os.path.realpath(path) == os.path.realpath(target) or (not name and _is_inside(path, folder)):
         return path
-    if target.exists() and filecmp.cmp(path, target, shallow=False):
-        return target
     return _place(folder, target.name, str(path.resolve()), path)
 
 
@@ -83,12 +82,11 @@ def _place(folder: Path, name: str, origin: str, content: bytes | Path) -> Path:
     target = folder / safe_name(name)
     record = _read_record(folder)
     digest = _digest(content)
-    if target.exists() and _digest(target) != digest:
-        held = record.get(target.name)
-        if held is None or held[0] != origin or held[1] != _digest(target):
-            mark = hashlib.sha256(f"{origin}\n{digest}".encode()).hexdigest()[:8]
-            target = target.with_name(f"{target.stem}-{mark}{target.suffix}")
-    if not target.exists() or _digest(target) != digest:
+    there = _digest_there(target)
+    if there is not None and there != digest and record.get(target.name) != [origin, there]:
+        mark = hashlib.sha256(f"{origin}\n{digest}".encode()).hexdigest()[:8]
+        target = target.with_name(f"{target.stem}-{mark}{target.suffix}")
+    if _digest_there(target) != digest:
         if isinstance(content, bytes):
             write_atomically(target, content)
         else:
@@ -100,9 +98,11 @@ def _place(folder: Path, name: str, origin: str, content: bytes | Path) -> Path:
 
 
 def _copy_atomically(source: Path, target: Path) -> None:
-    partial = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    # The folder may be one that a model's code writes to: a name that it could guess, it could make a link of.
+    partial = target.with_name(f".{secrets.token_hex(8)}.tmp")
     try:
-        shutil.copyfile(source, partial)
+        with open(source, "rb") as original, open(partial, "xb") as copy:
+            shutil.copyfileobj(original, copy, 1 << 20)
         os.replace(partial, target)
     finally:
         partial.unlink(missing_ok=True)
@@ -115,16 +115,30 @@ def _digest(content: bytes | Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
+def _digest_there(target: Path) -> str | None:
+    """The digest of what is in the folder under a name, None for nothing; a link or a pipe is like no other content."""
+    if not os.path.lexists(target):
+        return None
+    try:
+        with open_regular(target) as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError:
+        return "no plain file"
+
+
 def _read_record(folder: Path) -> dict[str, list[str]]:
     try:
-        held = json.loads((folder / RECORD).read_text("utf-8"))
+        with open_regular(folder / RECORD) as stream:
+            held = json.loads(stream.read(_MAX_RECORD_BYTES).decode("utf-8"))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
         # Without the record every copy gets a name of its own, which harms nothing.
         logger.warning("The record of copies in %s cannot be read: %s", folder, error)
         return {}
-    return held if isinstance(held, dict) else {}
+    if not isinstance(held, dict):
+        return {}
+    return {name: pair for name, pair in held.items() if isinstance(pair, list) and len(pair) == 2}
 
 
 def _is_inside(path: Path, folder: Path) -> bool:

@@ -29,6 +29,7 @@ from qwen_agentkit.tools.code.container import (
 from qwen_agentkit.tools.code.limits import Limits
 from qwen_agentkit.tools.code.sandbox import NONE, command_for, environment
 from qwen_agentkit.tools.code.watch import folder_bytes, use_of
+from qwen_agentkit.utils.files import open_regular, write_atomically
 
 # Seconds for a runner to say that it is ready, and for a cell to end after it was interrupted.
 _START_SECONDS = 30.0
@@ -37,7 +38,10 @@ _INTERRUPT_SECONDS = 1.5
 MAX_OUTPUT_CHARS = 400_000
 _MAX_LINE = 2_000_000
 _WATCH_SECONDS = 0.1
-_WATCH_FOLDER_SECONDS = 1.0
+# Looking at a folder of very many files takes a while; a sixth of the time at most is spent on it.
+_WATCH_FOLDER_SECONDS = 0.2
+_WATCH_FOLDER_SHARE = 5.0
+_MAX_FIGURE_BYTES = 50_000_000
 _FIGURE = re.compile(r"figure-[0-9a-f]{12}\.png")
 
 
@@ -219,9 +223,23 @@ class Kernel:
             outcome.error = event["error"][:MAX_OUTPUT_CHARS]
         figure = event.get("figure")
         if isinstance(figure, str) and _FIGURE.fullmatch(figure):
-            path = os.path.join(self.work_dir, figure)
-            if os.path.isfile(path) and not os.path.islink(path):
-                outcome.figures.append(path)
+            kept = self._kept_figure(figure)
+            if kept is not None:
+                outcome.figures.append(kept)
+
+    def _kept_figure(self, name: str) -> str | None:
+        """A picture's copy outside of the sandbox: there the code cannot make it a link to a file of the host's."""
+        place = os.path.join(os.path.dirname(self.work_dir), "figures", name)
+        try:
+            with open_regular(os.path.join(self.work_dir, name)) as stream:
+                content = stream.read(_MAX_FIGURE_BYTES + 1)
+            if len(content) > _MAX_FIGURE_BYTES:
+                raise OSError(f"it has more than {_MAX_FIGURE_BYTES} bytes")
+            write_atomically(place, content)
+        except OSError as error:
+            logger.warning("A picture of the sandbox could not be kept: %s", error)
+            return None
+        return place
 
     def _watch(self, stopped: threading.Event, outcome: CellOutcome) -> None:
         """Ends the sandbox when it takes more than it may; a Python that is out of its bounds cannot tell."""
@@ -235,8 +253,11 @@ class Kernel:
             elif use.processes > self.limits.processes:
                 problem = f"The code started more than {self.limits.processes} processes."
             elif time.monotonic() >= next_folder:
-                next_folder = time.monotonic() + _WATCH_FOLDER_SECONDS
-                if folder_bytes(self.work_dir) - before > self.limits.folder:
+                began = time.monotonic()
+                grown = folder_bytes(self.work_dir) - before
+                ended = time.monotonic()
+                next_folder = ended + max(_WATCH_FOLDER_SECONDS, _WATCH_FOLDER_SHARE * (ended - began))
+                if grown > self.limits.folder:
                     problem = f"The code wrote more than {self.limits.folder // 1_000_000} MB."
             if problem is not None:
                 outcome.ended = problem

@@ -143,6 +143,27 @@ def test_sleep_in_c_is_stopped_in_time(tool):
     assert time.monotonic() - start < 6
 
 
+def test_links_and_pipes_in_the_folder_lead_the_host_nowhere(tool, tmp_path):
+    (tmp_path / "mine").mkdir()
+    data, precious = tmp_path / "mine" / "data.csv", tmp_path / "mine" / "precious.txt"
+    data.write_text("a,b")
+    precious.write_text("precious")
+    traps = (
+        f"import os\nos.mkfifo('data.csv'); os.mkfifo('.qwen_agentkit_copies.json')\n"
+        f"for pid in range(1, 40000): os.symlink({str(precious)!r}, f'.data.csv.{{pid}}.tmp')"
+    )
+    tool.call({"code": traps})
+    told = tool.call({"code": "import os; sorted(n for n in os.listdir() if n.startswith('data'))"}, files=[str(data)])
+    assert "data-" in told
+    assert precious.read_text() == "precious"
+    swap = "import os\nclass Picture:\n    def _repr_png_(self):\n        return b'\\x89PNG drawn'\nPicture()"
+    _, picture = tool.call({"code": swap})
+    name = os.path.basename(picture.image)
+    tool.call({"code": f"import os; os.remove({name!r}); os.symlink({str(precious)!r}, {name!r})"})
+    with open(picture.image, "rb") as stream:
+        assert stream.read() == b"\x89PNG drawn"
+
+
 def test_the_executor_neither_ends_the_program_nor_reaches_what_is_its(tmp_path, outer, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     (tmp_path / "secret").write_text("secret")
