@@ -396,10 +396,3 @@ class Catalog:
             if self._file is not None:
                 self._write.execute("VACUUM")
         self.settle()
-
-    def disk_bytes(self) -> int:
-        """Size of the files."""
-        if self._file is None:
-            return 0
-        names = [Path(f"{self._file}{ending}") for ending in ("", "-wal", "-shm")]
-        return sum(os.path.getsize(name) for name in names if name.exists())

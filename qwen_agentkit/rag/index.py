@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, Any
 
 from qwen_agentkit import settings
 from qwen_agentkit.rag.catalog import Entry
+from qwen_agentkit.rag.changes import rests_on
 from qwen_agentkit.rag.explain import Explanation, explain_hit
 from qwen_agentkit.rag.filters import Filter, HitFilter
 from qwen_agentkit.rag.hits import Hit
 from qwen_agentkit.rag.index_files import IndexFiles, terms_of
 from qwen_agentkit.rag.report import AddReport, Change
+from qwen_agentkit.rag.searching import search_passages
 from qwen_agentkit.rag.store import StoreChoice
-from qwen_agentkit.utils.text.quotes import find_quote
-from qwen_agentkit.utils.text.segment import query_weights
 
 if TYPE_CHECKING:
     from qwen_agentkit.rag.cache import DocumentCache
@@ -38,9 +38,6 @@ if TYPE_CHECKING:
 
 # Beyond the number of any passage.
 _END = 1 << 31
-# How many hits a search looks at beyond those asked for where some will be dropped.
-_MORE = 4
-_MOST_LOOKED_AT = 10_000
 # Removed chunks that stay in the store until it is made anew: as many as this, or this share of what is left.
 _DEAD_CHUNKS = 2_000
 _DEAD_SHARE = 0.25
@@ -273,49 +270,7 @@ class DocumentIndex(IndexFiles):
         if top_k < 1:
             raise ValueError(f"top_k is 1 or more, not {top_k!r}")
         self._ready()
-        wanted = HitFilter.read(filter)
-        documents = wanted.documents(self._catalog)
-        if documents is not None and not documents:
-            return []
-        weights = query_weights(query)
-        depth = top_k if self.reranker is None else max(top_k, self.reranker.depth)
-        if self.embedder is None:
-            hits = self._by_terms(weights, depth, documents, wanted)
-        else:
-            from qwen_agentkit.rag.vectors import POOL, join_vectors
-
-            hits = self._by_terms(weights, max(depth, POOL), documents, wanted)
-            hits = join_vectors(self, query, hits, depth, documents, wanted)
-        if self.reranker is not None and hits:
-            from qwen_agentkit.rag.rerankers import rerank
-
-            hits = rerank(self.reranker, query, hits)
-        hits = hits[:top_k]
-        for rank, hit in enumerate(hits, 1):
-            hit.rank, hit.query = rank, weights
-        return hits
-
-    def _by_terms(
-        self, weights: dict[str, float], top_k: int, documents: set[int] | None, wanted: HitFilter
-    ) -> list[Hit]:
-        looked_at = top_k if wanted.is_open else top_k * _MORE
-        while True:
-            found = self._store.search(weights, looked_at, documents)
-            hits = self.hits_of(found, "keyword", wanted)
-            if len(hits) >= top_k or len(found) < looked_at or looked_at >= _MOST_LOOKED_AT:
-                return hits[:top_k]
-            looked_at *= _MORE
-
-    def hits_of(self, found: Sequence[tuple[int, float]], searcher: str, wanted: HitFilter) -> list[Hit]:
-        """The live hits of chunk numbers with scores that a filter lets through, in order."""
-        held = self._catalog.hits([chunk for chunk, _ in found])
-        hits = []
-        for chunk, score in found:
-            hit = held.get(chunk)
-            if hit is not None and wanted.lets_through(hit):
-                hit.score, hit.searcher = score, searcher
-                hits.append(hit)
-        return hits
+        return search_passages(self, query, top_k, HitFilter.read(filter))
 
     def vectors(self) -> VectorIndex:
         """The vectors of the passages, ready to be searched."""
@@ -402,21 +357,10 @@ class DocumentIndex(IndexFiles):
                 row.kind,
                 row.at,
                 row.pages,
-                [c for c in kept if self._rests_on(c, row.source, row.kind, row.pages)],
+                [c for c in kept if rests_on(c, row, self._catalog)],
             )
             for row in self._catalog.changes(moment)
         ]
-
-    def _rests_on(self, citation: Mapping[str, Any], source: str, kind: str, pages: list[int] | None) -> bool:
-        if citation.get("source") != source or kind == "added":
-            return False
-        if kind == "removed":
-            return True
-        page = citation.get("page")
-        if pages is not None and page is not None:
-            return any(page <= changed <= (citation.get("page_end") or page) for changed in pages)
-        quote = citation.get("quote") or ""
-        return not any(find_quote(quote, hit.text) for hit in self._catalog.chunks_of(source))
 
     def totals(self) -> dict[str, int]:
         """`documents chunks tokens characters failed vectors`: what `stats` says without a look at the disk."""

@@ -15,6 +15,7 @@ from qwen_agentkit.rag.filters import HitFilter
 from qwen_agentkit.rag.fusion import fuse
 from qwen_agentkit.rag.hits import Hit
 from qwen_agentkit.rag.report import AddReport, Problem
+from qwen_agentkit.rag.searching import by_terms, hits_of
 from qwen_agentkit.utils.optional import need
 from qwen_agentkit.utils.text.segment import query_weights
 
@@ -127,7 +128,7 @@ def _near(
     except (QwenAgentKitError, OSError, ValueError) as error:
         logger.warning("the question is searched by its terms alone: %s", error)
         return []
-    return index.hits_of(found, "vector", wanted)[:top_k]
+    return hits_of(index, found, "vector", wanted)[:top_k]
 
 
 @functools.lru_cache(maxsize=256)
@@ -161,7 +162,7 @@ def best_weight(index: DocumentIndex, labelled: Sequence[tuple[str, str]]) -> fl
     """The weight of terms whose joined order puts the answering sources highest; ties go to terms."""
     found = []
     for query, source in labelled:
-        hits = index._by_terms(query_weights(query), POOL, None, HitFilter())
+        hits = by_terms(index, query_weights(query), POOL, None, HitFilter())
         near = _near(index, index.embedder, query, POOL, None, HitFilter()) if index.embedder is not None else []
         sources = {hit.chunk: hit.source for hit in [*hits, *near]}
         results = {"keyword": [hit.chunk for hit in hits], "vector": [hit.chunk for hit in near]}
