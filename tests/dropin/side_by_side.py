@@ -289,7 +289,7 @@ def run(text: str, comparison: Comparison, python: str, fault: bool, verbose: bo
     if verbose:
         print(done.stdout + done.stderr[-1500:], file=sys.stderr)
     if done.returncode:
-        errors = re.findall(r"^([\w.]*(?:Error|Exception))\b", done.stderr, re.MULTILINE)
+        errors = re.findall(r"^([\w.]*\w(?:Error|Exception))(?::|$)", done.stderr, re.MULTILINE)
         said = done.stderr.strip().splitlines() or ["ended early"]
         return errors[-1].rpartition(".")[2] if errors else said[-1][:40], seconds
     return ("right" if re.search(comparison.prints, done.stdout, re.DOTALL) else "wrong answer"), seconds
