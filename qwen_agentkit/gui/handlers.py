@@ -38,19 +38,20 @@ class Handlers:
 
     def load(self, browser: dict[str, str] | None, request: Any) -> Updates:
         """The page was opened or loaded again: the conversation that was last shown is shown again."""
-        browser = dict(browser or {})
-        browser.setdefault("id", new_browser_id())
+        browser = _with_id(browser)
         visitor = self.page.visitor(request, browser["id"])
         session = self.page.conversations.open(browser.get("session", ""), visitor.user)
         return {**self._opened(session, visitor, browser["id"]), **self._listed(visitor, session)}
 
     def open(self, session_id: str | None, browser: dict[str, str], request: Any) -> Updates:
         """A conversation was chosen from the list."""
+        browser = _with_id(browser)
         visitor = self._visitor(browser, request)
         return self._opened(self.page.conversations.open(session_id or "", visitor.user), visitor, browser["id"])
 
     def new(self, browser: dict[str, str], request: Any) -> Updates:
         """A new conversation; it is stored once something is said."""
+        browser = _with_id(browser)
         visitor = self._visitor(browser, request)
         return {**self._opened(None, visitor, browser["id"]), **self._listed(visitor, None)}
 
@@ -71,6 +72,7 @@ class Handlers:
 
     def delete(self, session_id: str, browser: dict[str, str], request: Any) -> Updates:
         """A conversation is erased; a run in it is stopped first."""
+        browser = _with_id(browser)
         visitor = self._visitor(browser, request)
         session = self.page.conversations.open(session_id, visitor.user)
         if session is not None:
@@ -92,6 +94,7 @@ class Handlers:
         self, given: dict[str, Any], session_id: str, chosen: str | None, browser: dict[str, str], request: Any
     ) -> Updates:
         """A message was sent."""
+        browser = _with_id(browser)
         visitor = self._visitor(browser, request)
         text, files = given.get("text") or "", [str(path) for path in given.get("files") or ()]
         session = self.page.conversations.open(session_id, visitor.user)
@@ -137,7 +140,8 @@ class Handlers:
         """Shows the run of this conversation until it ends or the tab shows something else."""
         visitor = self._visitor(browser, request)
         session = self.page.conversations.open(session_id, visitor.user)
-        run = self.page.runs.find(session.key) if session is not None else None
+        # One that has ended meanwhile counts: its answer is still to be shown.
+        run = self.page.runs.last(session.key) if session is not None else None
         if session is None or run is None:
             yield self._working(None, visitor)
             return
@@ -187,6 +191,7 @@ class Handlers:
         browser: dict[str, str],
         request: Any,
     ) -> Updates:
+        browser = _with_id(browser)
         visitor = self._visitor(browser, request)
         session = self.page.conversations.open(session_id, visitor.user)
         if session is None:
@@ -230,6 +235,11 @@ class Handlers:
         if waited:
             return {self.w.input: self.gr.update(placeholder=say("turn", visitor.lang, waited))}
         return {self.w.input: self.gr.update(placeholder=self.page.config.placeholder or say("message", visitor.lang))}
+
+
+def _with_id(browser: dict[str, str] | None) -> dict[str, str]:
+    """What the browser keeps, with an id: something may be sent before the page's first answer has given it one."""
+    return {"id": new_browser_id(), **(browser or {})}
 
 
 def _asked(question: Question, lang: str) -> str:

@@ -23,6 +23,8 @@ from qwen_agentkit.utils.message_text import text_of
 _FRAME = 0.07
 # A watcher looks in this often even when nothing happens, so that the page's server notices who has left.
 _LOOK = 5.0
+# Seconds for which a run is kept after its end.
+_KEEP = 60.0
 # Seconds between two looks at whether a run that waits for its turn was stopped.
 _POLL = 0.2
 # Seconds for which a run goes on that nobody watches: long enough to load a page again.
@@ -71,6 +73,7 @@ class LiveRun:
         self._condition = threading.Condition()
         self._version = 0
         self._done = False
+        self._ended: float | None = None
         self._watchers = 0
         self._leaving: threading.Timer | None = None
         self._decided = float("-inf")
@@ -85,6 +88,10 @@ class LiveRun:
     @property
     def done(self) -> bool:
         return self._done
+
+    def ended_before(self, seconds: float) -> bool:
+        """Whether it has ended, that many seconds ago."""
+        return self._ended is not None and time.monotonic() - self._ended > seconds
 
     @property
     def question(self) -> Question | None:
@@ -196,7 +203,7 @@ class LiveRun:
             logger.exception("The agent failed at the page")
         finally:
             with self._condition:
-                self._done = True
+                self._done, self._ended = True, time.monotonic()
                 if self._leaving is not None:
                     self._leaving.cancel()
             self._change()
@@ -267,12 +274,13 @@ class LiveRuns:
 
     def find(self, key: tuple[str, str]) -> LiveRun | None:
         """The run of a session, None when there is none under way."""
+        run = self.last(key)
+        return None if run is None or run.done else run
+
+    def last(self, key: tuple[str, str]) -> LiveRun | None:
+        """The run of a session that is under way or ended a moment ago: one that ended before anybody could look."""
         with self._lock:
-            run = self._runs.get(key)
-            if run is not None and run.done:
-                del self._runs[key]
-                return None
-            return run
+            return self._runs.get(key)
 
     def start(
         self,
@@ -287,7 +295,7 @@ class LiveRuns:
             running = self._runs.get(session.key)
             if running is not None and all([running.send(message) for message in messages]):
                 return running
-            for key in [key for key, run in self._runs.items() if run.done]:
+            for key in [key for key, run in self._runs.items() if run.ended_before(_KEEP)]:
                 del self._runs[key]
             run = self._runs[session.key] = LiveRun(agent, session, messages, kwargs, self._slots, is_here)
             return run

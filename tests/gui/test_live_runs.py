@@ -224,6 +224,15 @@ def test_no_more_runs_work_at_once_than_allowed():
         assert second.wait(10) and second.response[-1].content == "b"
 
 
+def test_a_run_that_ended_at_once_can_still_be_shown():
+    with SessionStore() as store:
+        runs, session = LiveRuns(), store.session("a")
+        run = runs.start(BasicAgent(llm=ScriptedChatModel([ValueError("no")])), session, [Message("user", "q")], {})
+        assert run.wait(10)
+        assert runs.find(session.key) is None
+        assert runs.last(session.key) is run and run.error == "no"
+
+
 @pytest.fixture
 def page():
     model = ScriptedChatModel(["One.", "Two.", "Three."])
