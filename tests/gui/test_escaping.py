@@ -11,8 +11,37 @@ markdown_it = pytest.importorskip("markdown_it")
 # What may open a tag, a fence, a span, a list, a quote, a picture or a formula.
 PIECES = st.lists(
     st.sampled_from(
-        ["<b>", "<img src=x onerror=y>", "</p>", "<!--", "<?", "`", "``", "```", "~~~", "\n", "\n\n", "- ", "> ", "1. "]
-        + ["    ", "  ", "\t", "a", "&lt;", "&", "![x](y)", "[x](y)", "|", "\\", "$$", "# ", "html", "\r\n", "<"]
+        [
+            "<b>",
+            "<img src=x onerror=y>",
+            "</p>",
+            "<!--",
+            "<?",
+            "`",
+            "``",
+            "```",
+            "~~~",
+            "\n",
+            "\n\n",
+            "- ",
+            "> ",
+            "1. ",
+            "    ",
+            "  ",
+            "\t",
+            "a",
+            "&lt;",
+            "&",
+            "![x](y)",
+            "[x](y)",
+            "|",
+            "\\",
+            "$$",
+            "# ",
+            "html",
+            "\r\n",
+            "<",
+        ]
     ),
     max_size=25,
 ).map("".join)

@@ -2,6 +2,8 @@
 
 import base64
 
+from pathlib import Path
+
 import pytest
 
 from qwen_agentkit.gui.media import TooLarge, given_out, take_in, user_folder
@@ -15,7 +17,7 @@ def test_what_is_sent_is_kept_by_content(tmp_path):
     first = take_in([tmp_path / "a/notes.txt"], "ada", 100)[0].file
     second = take_in([tmp_path / "b/notes.txt"], "ada", 100)[0].file
     assert first != second
-    assert [open(path).read() for path in (first, second)] == ["one", "two"]
+    assert [Path(path).read_text() for path in (first, second)] == ["one", "two"]
     assert take_in([tmp_path / "a/notes.txt"], "ada", 100)[0].file == first
 
 
