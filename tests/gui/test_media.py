@@ -1,7 +1,6 @@
 """Files that come in are kept for their user alone; files that go out are those that may."""
 
 import base64
-
 from pathlib import Path
 
 import pytest
