@@ -232,9 +232,10 @@ class Handlers:
 
     def _hint(self, session: Session | None, visitor: Visitor) -> Updates:
         waited = self.page.waits_for(session)
+        words = self.page.config.placeholder or say("message", visitor.lang)
         if waited:
-            return {self.w.input: self.gr.update(placeholder=say("turn", visitor.lang, waited))}
-        return {self.w.input: self.gr.update(placeholder=self.page.config.placeholder or say("message", visitor.lang))}
+            words = say("turn", visitor.lang, waited)
+        return {self.w.input: self.gr.update(placeholder=words, interactive=True)}
 
 
 def _with_id(browser: dict[str, str] | None) -> dict[str, str]:

@@ -129,6 +129,8 @@ def lay_out(gr: Any, cast: Cast, config: PageConfig, words: Words, enable_mentio
                 file_count="multiple",
                 sources=["upload"],
                 autofocus=True,
+                # Until it is known who is at the page and which conversation is shown.
+                interactive=False,
                 max_lines=10,
                 scale=1,
                 elem_id="qak-input",

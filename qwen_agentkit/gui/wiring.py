@@ -93,7 +93,7 @@ def wire(gr: Any, blocks: Any, widgets: Widgets, handlers: Handlers) -> None:
     then_follow(w.chat.edit(edit, [w.session, w.agent, w.browser], opened, **common))
     w.chat.example_select(suggest, None, w.input, **common)
     w.new.click(new, w.browser, [*opened, *listed], **common)
-    w.search.input(search, [w.search, w.session, w.browser], w.sessions, trigger_mode="always_last", **common)
+    w.search.change(search, [w.search, w.session, w.browser], w.sessions, trigger_mode="always_last", **common)
     w.rename.click(lambda: gr.update(visible=True), None, w.title, **common)
     w.title.submit(rename, [w.title, w.session, w.browser], [*listed, w.title], **common)
     w.delete.click(lambda: gr.update(visible=True), None, w.sure, **common)
