@@ -89,7 +89,7 @@ def visiting(chromium, url, dark=False, lang="en-US", **context):
         "console", lambda line: problems.append(line.text) if line.type == "error" and not _is_left(line.text) else None
     )
     page.goto(url)
-    page.wait_for_selector(BOX)
+    page.wait_for_selector(f"{BOX}:enabled")
     try:
         yield page
         assert not problems
@@ -353,7 +353,7 @@ def test_whoever_logs_in_sees_only_their_own(serve, chromium):
         page.locator("input").nth(0).fill(name)
         page.locator("input").nth(1).fill(password)
         page.keyboard.press("Enter")
-        page.wait_for_selector(BOX)
+        page.wait_for_selector(f"{BOX}:enabled")
         page.wait_for_timeout(1_000)
         seen.setdefault(name, []).append(page.locator("#qak-sessions").inner_text())
         if len(seen[name]) == 1:
