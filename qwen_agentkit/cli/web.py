@@ -77,11 +77,12 @@ def _web(
     config = model_config(model, model_server, api_key)
     if not files and is_extractive(config):
         raise WrongUse(f"name files to ask about, or a model with --model. Example: {_EXAMPLE}")
-    # Said before the files are read, which may take minutes.
+    # What is wrong is said before the files are read, which may take minutes.
+    auth = _login(login)
     load_gradio()
     opened = open_assistant(files, config)
     opened.agent.name = _title(files, model_name(config))
-    page = WebUI(opened.agent, {"auth": _login(login)})
+    page = WebUI(opened.agent, {"auth": auth})
     served = page.start(server_name=host, server_port=port)
     say(f"The page is at {served.url} - {len(opened.sources.files)} files, {model_name(config)}. Ctrl-C ends it.")
     if open_browser:

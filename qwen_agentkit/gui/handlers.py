@@ -145,10 +145,13 @@ class Handlers:
         if session is None or run is None:
             yield self._working(None, visitor)
             return
-        for _ in run.watch():
+        for frame, _ in enumerate(run.watch()):
             if not self.page.tabs.shows(visitor.tab, session_id):
                 return
-            yield {self.w.chat: self.page.shown(session, visitor, run).messages, **self._working(run, visitor)}
+            # A new conversation is listed once its first message is stored, which the run does as it begins.
+            listed = self._listed(visitor, session) if frame == 1 else {}
+            shown = self.page.shown(session, visitor, run).messages
+            yield {self.w.chat: shown, **self._working(run, visitor), **listed}
         yield {**self._working(None, visitor), **self._listed(visitor, session), **self._hint(session, visitor)}
 
     # ---- parts

@@ -154,5 +154,5 @@ def _heading(cast: Cast, config: PageConfig, enable_mention: bool) -> str:
 
 
 def page_title(cast: Cast, config: PageConfig) -> str:
-    """The configured title, else the name of the first agent."""
-    return config.title or next(iter(cast.runners))
+    """The configured title, else the names of those who can be asked."""
+    return config.title or " · ".join(cast.runners)

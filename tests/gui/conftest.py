@@ -32,9 +32,9 @@ def handbook(tmp_path):
     return Path(shutil.copy(RESOURCES / "handbook.pdf", tmp_path / "handbook.pdf"))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium():
-    """The system's own Chromium, driven by Playwright."""
+    """The system's own Chromium, driven by Playwright, whose event loop must be gone before other tests run theirs."""
     pytest.importorskip("gradio", reason="the extra `gui` is not installed")
     driver = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
     if not Path(CHROMIUM).exists():
