@@ -43,7 +43,7 @@ def asked(server, shape, faulty, *, stream=True, continuing=False, **generate_cf
 
     server.seen.clear()
     server.script = [*(faulty if isinstance(faulty, list) else [faulty]), good]
-    cfg = {"retry_wait": 0.0, "request_timeout": 0.2, **generate_cfg}
+    cfg = {"retry_wait": 0.0, "request_timeout": 0.5, **generate_cfg}
     if shape == "tags":
         cfg["fncall_prompt_type"] = "nous"
     where = {"model": "m", "model_server": server.url, **({"continuation": "partial"} if continuing else {})}
