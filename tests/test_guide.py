@@ -1,16 +1,12 @@
 """Every program of the guide runs as it stands."""
 
-import os
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
+from tests.programs import ROOT, run_program
 from tests.servers.model_server import Answer
 
-ROOT = Path(__file__).resolve().parents[1]
 GUIDE = (ROOT / "docs" / "guide.md").read_text("utf-8")
 PROGRAMS = re.findall(r"^## (.*?)$.*?^```python\n(.*?)^```", GUIDE, re.MULTILINE | re.DOTALL)
 
@@ -26,20 +22,7 @@ def reply(body: dict) -> Answer | str:
 def test_the_program_runs(title, program, oai_server, tmp_path):
     pytest.importorskip("sqlalchemy")
     oai_server.script = [reply]
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=ROOT,
-        env={
-            **os.environ,
-            "PYTHONPATH": str(ROOT),
-            "QWEN_AGENTKIT_MODEL_SERVER": oai_server.url,
-            "QWEN_AGENTKIT_DEFAULT_WORKSPACE": str(tmp_path),
-        },
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )
+    done = run_program(program, oai_server.url, tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip()
 

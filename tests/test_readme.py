@@ -3,18 +3,15 @@
 import ast
 import os
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from qwen_agentkit import settings
 from qwen_agentkit.llm import get_chat_model
+from tests.programs import ROOT, run_program
 from tests.servers.model_server import Answer
 from tests.servers.oai_server import OAIServer
 
-ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
 
 
@@ -49,20 +46,7 @@ def server():
 
 @pytest.mark.parametrize("program", blocks("python"))
 def test_the_program_runs(program, server, tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=ROOT,
-        env={
-            **os.environ,
-            "PYTHONPATH": str(ROOT),
-            "QWEN_AGENTKIT_MODEL_SERVER": server.url,
-            "QWEN_AGENTKIT_DEFAULT_WORKSPACE": str(tmp_path),
-        },
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )
+    done = run_program(program, server.url, tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip()
     assert server.seen
