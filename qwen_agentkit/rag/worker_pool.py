@@ -25,14 +25,18 @@ class WorkerPool:
         self._idle: list[WorkerProcess] = []
         self._lock = threading.Lock()
 
-    def take(self, memory: int) -> WorkerProcess:
-        """A waiting worker with that memory limit, or a new one."""
+    def take_waiting(self, memory: int) -> WorkerProcess | None:
+        """A waiting worker with that memory limit, if there is one."""
         with self._lock:
             for worker in self._idle:
                 if worker.memory == memory and worker.is_alive():
                     self._idle.remove(worker)
                     return worker
-        return WorkerProcess(memory)
+        return None
+
+    def take(self, memory: int) -> WorkerProcess:
+        """A waiting worker with that memory limit, or a new one."""
+        return self.take_waiting(memory) or WorkerProcess(memory)
 
     def give_back(self, worker: WorkerProcess) -> None:
         """Keeps a worker for the next call, where it is alive and there are not enough."""

@@ -21,6 +21,11 @@ Result = Document | DocParserError
 # Seconds in which a new worker must report that it is ready.
 START_SECONDS = 60.0
 
+# glibc gives freed memory back at once and asks for it again with the next file, which costs up to half of the time
+# of reading it. What a worker may hold is bounded in any case; elsewhere these say nothing.
+_KEEP_BYTES = str(32 << 20)
+_ALLOCATOR = {"MALLOC_TRIM_THRESHOLD_": _KEEP_BYTES, "MALLOC_MMAP_THRESHOLD_": _KEEP_BYTES}
+
 
 class WorkerProcess:
     """A worker process and its pipes."""
@@ -31,7 +36,7 @@ class WorkerProcess:
         # beside the documents is no module.
         package_root = str(Path(__file__).resolve().parents[2])
         places = [package_root, *(place for place in sys.path if place and os.path.isabs(place))]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(dict.fromkeys(places))}
+        environment = {**_ALLOCATOR, **os.environ, "PYTHONPATH": os.pathsep.join(dict.fromkeys(places))}
         self.process = subprocess.Popen(
             [sys.executable, "-P", "-X", "utf8", "-m", "qwen_agentkit.rag.worker", str(memory)],
             stdin=subprocess.PIPE,

@@ -28,6 +28,8 @@ __all__ = ["ReadProgress", "close_workers", "read_document_in_worker", "read_doc
 
 _POLL_SECONDS = 0.1
 _JOIN_SECONDS = 5.0
+# About what starting a worker takes: a further one is started for files that still wait after so long.
+_START_SECONDS = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +150,7 @@ class _Job:
         self.seconds, self.memory, self.cache = seconds, memory, cache
         self.waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
         self.events: queue.SimpleQueue[tuple[str, Result | tuple[int, int]]] = queue.SimpleQueue()
+        self.begun = threading.Event()  # a worker is there
         self.stopped = threading.Event()
         self.busy: set[WorkerProcess] = set()
         self.lock = threading.Lock()
@@ -174,8 +177,8 @@ class _Job:
         for path in todo:
             self.waiting.put(path)
         threads = [
-            threading.Thread(target=self._serve, name="qwen_agentkit-reading", daemon=True)
-            for _ in range(min(count, len(todo)))
+            threading.Thread(target=self._serve, args=(number == 0,), name="qwen_agentkit-reading", daemon=True)
+            for number in range(min(count, len(todo)))
         ]
         try:
             for thread in threads:
@@ -204,14 +207,23 @@ class _Job:
     def _stop(self) -> None:
         """Nothing more is begun, and what is being read is given up."""
         self.stopped.set()
+        self.begun.set()
         with self.lock:
             for worker in self.busy:
                 worker.kill()
 
-    def _serve(self) -> None:
+    def _another_is_worth_starting(self) -> bool:
+        """Waits until the first worker has read for a while; are there files left that it has not come to?"""
+        self.begun.wait()
+        self.stopped.wait(_START_SECONDS)
+        return not self.waiting.empty()
+
+    def _serve(self, first: bool) -> None:
         """One thread, one worker: takes files until there are none."""
-        worker: WorkerProcess | None = None
+        worker = pool().take_waiting(self.memory)
         try:
+            if worker is None and not first and not self._another_is_worth_starting():
+                return
             while not self.stopped.is_set():
                 try:
                     path = self.waiting.get_nowait()
@@ -223,6 +235,7 @@ class _Job:
                         worker = None
                     if worker is None:
                         worker = pool().take(self.memory)
+                    self.begun.set()
                     result = self._read(worker, path)
                 except OSError as error:
                     logger.warning("a worker process cannot be used", exc_info=error)
@@ -232,6 +245,7 @@ class _Job:
                     result = DocParserError(exception=error, message=f"{path}: {type(error).__name__}: {error}")
                 self.events.put((path, result))
         finally:
+            self.begun.set()
             if worker is not None:
                 pool().give_back(worker)
 

@@ -16,6 +16,7 @@ from qwen_agentkit.errors import (
     PasswordRequired,
     UnsupportedFileType,
 )
+from qwen_agentkit.rag import workers
 from qwen_agentkit.rag.cache import DocumentCache
 from qwen_agentkit.rag.document import Document
 from qwen_agentkit.rag.reading import read_document
@@ -48,6 +49,7 @@ def trap(tmp_path, monkeypatch):
         "def hang_in_c(picture): ctypes.PyDLL(None).sleep(600)\n"
         "def crash(picture): os.abort()\n"
         "def leave(picture): os._exit(3)\n"
+        "def nap(picture): time.sleep(0.4); return 'Read by eye.'\n"
         "def fill(picture): return str(len(bytearray(8_000_000_000)))\n"
         "def chatter(picture): os.write(1, b'noise on the pipe'); print('more noise'); return 'Read by eye.'\n"
     )
@@ -135,6 +137,23 @@ def test_workers_live_on_between_calls(tmp_path):
 def test_there_is_at_most_one_worker_a_core(tmp_path):
     list(read_documents(samples(tmp_path, 12), workers=50))
     assert 1 <= len(pool()._idle) <= worker_count()
+
+
+def test_no_second_worker_is_started_for_what_the_first_has_soon_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(workers, "_START_SECONDS", 30.0)
+    start = time.monotonic()
+    assert len(list(read_documents(samples(tmp_path, 12)))) == 12
+    assert time.monotonic() - start < 20, "the other threads waited in vain"
+    assert len(pool()._idle) == 1
+
+
+def test_files_that_take_long_get_a_worker_a_core(trap, scanned, tmp_path):
+    paths = []
+    for number in range(4):
+        paths.append(tmp_path / f"scan{number}.pdf")
+        paths[-1].write_bytes(scanned.read_bytes())
+    assert all(isinstance(result, Document) for _, result in read_documents(paths, ocr="trap:nap"))
+    assert len(pool()._idle) == min(4, worker_count())
 
 
 @pytest.mark.parametrize("trap_name", ["hang", "hang_in_c"])
