@@ -183,11 +183,13 @@ class SessionStore:
     def delete_user(self, user_id: str) -> int:
         """Erases everything that is kept of a user; returns how many sessions that were."""
         with self._engine.begin() as connection:
+            held = connection.execute(sa.select(sessions.c.session_id).where(sessions.c.user_id == user_id)).all()
             ids = sa.select(sessions.c.id).where(sessions.c.user_id == user_id)
             for table in (runs, messages_table):
                 connection.execute(table.delete().where(table.c.session.in_(ids)))
             count = connection.execute(sessions.delete().where(sessions.c.user_id == user_id)).rowcount
-        tell_deleted(user_id, None)
+        for session_id in (*(row.session_id for row in held), None):
+            tell_deleted(user_id, session_id)
         return count
 
     # ---- what a Session calls

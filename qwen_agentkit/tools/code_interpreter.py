@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,12 +12,13 @@ from qwen_agentkit import settings
 from qwen_agentkit.errors import ToolArgumentsError
 from qwen_agentkit.schema import ContentItem
 from qwen_agentkit.tools.base import BaseToolWithFileAccess, register_tool
-from qwen_agentkit.tools.code.conversation import conversation_key, session_of
 from qwen_agentkit.tools.code.kernel import CellOutcome
 from qwen_agentkit.tools.code.limits import Limits
-from qwen_agentkit.tools.code.pool import kernels
-from qwen_agentkit.tools.code.sandbox import SANDBOXES, choose, tell_sandbox
+from qwen_agentkit.tools.code.pool import conversation_kernel, kernels
+from qwen_agentkit.tools.code.sandbox import SANDBOXES
 from qwen_agentkit.utils.environment import environment
+from qwen_agentkit.utils.session_ends import tool_folders
+from qwen_agentkit.utils.untrusted import fence_around
 from qwen_agentkit.utils.utils import extract_code
 
 DEFAULT_SECONDS = 30.0
@@ -39,7 +39,8 @@ class CodeInterpreter(BaseToolWithFileAccess):
             for a cell, 30. `memory`, `processes`, `folder`, `idle`, `cpus`: see `code.limits.Limits`.
 
     Names last from call to call of one conversation, and each has a folder of its own: that of the stored session that
-    the run is in, or of the `user_id` and `session_id` given to `run`; without them, see `code.conversation`.
+    the run is in, or of the `user_id` and `session_id` given to `run`; without them, see `code.conversation`. Both end
+    with a stored session that is deleted; the pictures that its messages show, with all that is kept of the user.
 
     Raises:
         ValueError: A setting is none.
@@ -65,6 +66,7 @@ class CodeInterpreter(BaseToolWithFileAccess):
         bounds = {key: self.cfg[key] for key in ("memory", "processes", "folder", "idle", "cpus") if key in self.cfg}
         self.limits = Limits(**bounds)
         self.image: str = self.cfg.get("image") or settings.CODE_IMAGE
+        tool_folders.add(self.work_dir)
         self.instance_id = str(uuid.uuid4())
 
     @property
@@ -99,13 +101,10 @@ class CodeInterpreter(BaseToolWithFileAccess):
         code = code_of(params)
         if not code.strip():
             return ""
-        sandbox = choose(self.sandbox, self.image)
-        tell_sandbox(self.name, sandbox)
-        key = conversation_key(kwargs, self.instance_id)
-        folder = os.path.join(self.work_dir, key)
-        self.bring_files(files or [], folder)
-        handle = f"{key}:{os.path.realpath(folder)}:{sandbox}"
-        kernel, _ = kernels.kernel(handle, sandbox, folder, self.limits, self.image, session_of(kwargs))
+        kernel = conversation_kernel(
+            self.name, self.sandbox, self.work_dir, self.limits, self.image, kwargs, self.instance_id
+        )
+        self.bring_files(files or [], kernel.work_dir)
         outcome = kernel.run(code, self.seconds if timeout is None else _seconds(timeout))
         return _shown(outcome)
 
@@ -171,8 +170,7 @@ def _section(name: str, text: str) -> str:
     if len(text) > MAX_SECTION:
         half = MAX_SECTION // 2
         text = f"{text[:half]}\n[{len(text) - MAX_SECTION} characters are left out]\n{text[-half:]}"
-    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
-    fence = "`" * max(3, longest + 1)
+    fence = fence_around(text)
     return f"{name}:\n\n{fence}\n{text}\n{fence}"
 
 

@@ -9,11 +9,10 @@ from typing import Any
 
 from qwen_agentkit import settings
 from qwen_agentkit.tools.base import BaseTool, register_tool
-from qwen_agentkit.tools.code.conversation import conversation_key, session_of
 from qwen_agentkit.tools.code.limits import Limits
-from qwen_agentkit.tools.code.pool import kernels
-from qwen_agentkit.tools.code.sandbox import choose, tell_sandbox
+from qwen_agentkit.tools.code.pool import conversation_kernel
 from qwen_agentkit.tools.code_interpreter import MAX_SECONDS, code_of
+from qwen_agentkit.utils.session_ends import tool_folders
 
 # Characters of the output that are given.
 MAX_OUTPUT = 256
@@ -45,6 +44,7 @@ class PythonExecutor(BaseTool):
             raise ValueError(f"python_executor: timeout_length is up to {MAX_SECONDS:g} seconds")
         self.timeout = self.timeout_length + 60
         self.work_dir: str = self.cfg.get("work_dir") or os.path.join(settings.DEFAULT_WORKSPACE, "tools", self.name)
+        tool_folders.add(self.work_dir)
         self._id = uuid.uuid4().hex
 
     def call(self, params: str | dict[str, Any], **kwargs: Any) -> list[str]:
@@ -58,13 +58,16 @@ class PythonExecutor(BaseTool):
         wanted = self.cfg.get("get_answer_expr") or self.cfg.get("get_answer_symbol")
         if wanted and not self.cfg.get("get_answer_from_stdout"):
             code = f"{code}\n{wanted}"
-        image = self.cfg.get("image") or settings.CODE_IMAGE
-        sandbox = choose(self.cfg.get("sandbox", "auto"), image)
-        tell_sandbox(self.name, sandbox)
-        key = conversation_key(kwargs, self._id)
-        folder = os.path.join(self.work_dir, key)
-        handle = f"{self.name}:{key}:{os.path.realpath(folder)}:{sandbox}"
-        kernel, _ = kernels.kernel(handle, sandbox, folder, Limits(), image, session_of(kwargs))
+        kernel = conversation_kernel(
+            self.name,
+            self.cfg.get("sandbox", "auto"),
+            self.work_dir,
+            Limits(),
+            self.cfg.get("image") or settings.CODE_IMAGE,
+            kwargs,
+            self._id,
+            apart=self.name,
+        )
         outcome = kernel.run(code, self.timeout_length, fresh=True)
         error = outcome.error or outcome.ended
         if error:

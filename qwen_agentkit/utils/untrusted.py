@@ -20,10 +20,15 @@ def as_data(text: str, source: str, lang: str = "en") -> str:
         source: Where it comes from; line breaks in it are removed.
         lang: Language of the line, `en` or `zh`.
     """
-    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
-    fence = "`" * max(3, longest + 1)
+    fence = fence_around(text)
     head = _HEAD.get(lang, _HEAD["en"]).format(source=" ".join(source.split())[:300])
     return f"{head}\n{fence}\n{text}\n{fence}"
+
+
+def fence_around(text: str) -> str:
+    """Backticks that nothing in the text can close: at least three, and more than any run in it."""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    return "`" * max(3, longest + 1)
 
 
 def is_marked(text: str) -> bool:

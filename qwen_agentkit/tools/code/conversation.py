@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from qwen_agentkit.run_context import current_run
 from qwen_agentkit.schema import USER, Message
 from qwen_agentkit.utils.message_text import text_of
+from qwen_agentkit.utils.session_ends import mark_of
 
 # The end of an id that was made at random: servers also give ids such as `1` or `functions.weather:0`.
 _RANDOM = re.compile(r"(?=[A-Za-z]*[0-9])[A-Za-z0-9]{12,}$")
@@ -35,7 +35,8 @@ def conversation_key(kwargs: Mapping[str, Any], tool_id: str) -> str:
         else:
             first = next((text_of(message) for message in messages if message.role == USER), "")
             owner = (tool_id, first, call_id)
-    return hashlib.sha256(repr(owner).encode("utf-8", "surrogatepass")).hexdigest()[:24]
+    # Of a session this is `session_mark`, by which its folders are found when it is deleted.
+    return mark_of(owner)
 
 
 def session_of(kwargs: Mapping[str, Any]) -> tuple[str, str] | None:

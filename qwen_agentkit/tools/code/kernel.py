@@ -30,6 +30,7 @@ from qwen_agentkit.tools.code.limits import Limits
 from qwen_agentkit.tools.code.sandbox import NONE, command_for, environment
 from qwen_agentkit.tools.code.watch import folder_bytes, use_of
 from qwen_agentkit.utils.files import open_regular, write_atomically
+from qwen_agentkit.utils.session_ends import FIGURES, user_mark
 
 # Seconds for a runner to say that it is ready, and for a cell to end after it was interrupted.
 _START_SECONDS = 30.0
@@ -229,7 +230,8 @@ class Kernel:
 
     def _kept_figure(self, name: str) -> str | None:
         """A picture's copy outside of the sandbox: there the code cannot make it a link to a file of the host's."""
-        place = os.path.join(os.path.dirname(self.work_dir), "figures", name)
+        owner = f"{user_mark(self.session[0])}-" if self.session is not None else ""
+        place = os.path.join(os.path.dirname(self.work_dir), FIGURES, owner + name)
         try:
             with open_regular(os.path.join(self.work_dir, name)) as stream:
                 content = stream.read(_MAX_FIGURE_BYTES + 1)

@@ -7,9 +7,13 @@ import os
 import threading
 import time
 from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Any
 
+from qwen_agentkit.tools.code.conversation import conversation_key, session_of
 from qwen_agentkit.tools.code.kernel import Kernel
 from qwen_agentkit.tools.code.limits import Limits
+from qwen_agentkit.tools.code.sandbox import choose, tell_sandbox
 from qwen_agentkit.utils import session_ends
 
 MAX_KERNELS = 16
@@ -110,3 +114,36 @@ class _Pool:
 
 
 kernels = _Pool()
+
+
+def conversation_kernel(
+    tool: str,
+    wanted: str,
+    work_dir: str,
+    limits: Limits,
+    image: str,
+    kwargs: Mapping[str, Any],
+    tool_id: str,
+    apart: str = "",
+) -> Kernel:
+    """The kernel of the conversation that a call belongs to, in the conversation's folder below `work_dir`.
+
+    Args:
+        tool: Name of the tool, for the run's events.
+        wanted: The sandbox, as for `sandbox.choose`.
+        work_dir: The tool's folder.
+        limits: What the sandbox may use.
+        image: Image of a container.
+        kwargs: Of the call; see `conversation.conversation_key`.
+        tool_id: Of the tool object.
+        apart: Kernels of different words are different ones, in one conversation too.
+
+    Raises:
+        ToolServiceError: No sandbox is at hand, or it does not start.
+    """
+    sandbox = choose(wanted, image)
+    tell_sandbox(tool, sandbox)
+    key = conversation_key(kwargs, tool_id)
+    folder = os.path.join(work_dir, key)
+    handle = f"{apart}:{key}:{os.path.realpath(folder)}:{sandbox}"
+    return kernels.kernel(handle, sandbox, folder, limits, image, session_of(kwargs))[0]

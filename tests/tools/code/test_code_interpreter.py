@@ -20,6 +20,7 @@ from qwen_agentkit.testing import ScriptedChatModel, call
 from qwen_agentkit.tools import CodeInterpreter, PythonExecutor
 from qwen_agentkit.tools.code import sandbox
 from qwen_agentkit.tools.code.pool import kernels
+from qwen_agentkit.utils.session_ends import session_mark
 
 try:
     sandbox.choose("bubblewrap")
@@ -177,11 +178,12 @@ def test_a_stored_session_has_its_own_names_and_files_whatever_was_said_first(tm
     assert "NameError" in in_session("eve", "s9", lambda: tool.call({"code": "x"}, **forged))
 
 
-def test_a_kernel_ends_with_its_stored_session(tmp_path):
+def test_a_kernel_and_its_folder_end_with_their_stored_session(tmp_path):
     pytest.importorskip("sqlalchemy")
     from qwen_agentkit.session import SessionStore
 
-    model = ScriptedChatModel([made for _ in range(3) for made in (call("code_interpreter", code="x = 1"), "ok")])
+    cell = "x = 1; open('made.txt', 'w').close()"
+    model = ScriptedChatModel([made for _ in range(3) for made in (call("code_interpreter", code=cell), "ok")])
     agent = FnCallAgent([make(tmp_path, "none")], model)
     with SessionStore(f"sqlite:///{tmp_path / 'sessions.db'}") as store:
         sessions = {key: store.session(key[1], key[0]) for key in (("ada", "s1"), ("ada", "s2"), ("eve", "s1"))}
@@ -191,11 +193,48 @@ def test_a_kernel_ends_with_its_stored_session(tmp_path):
         def owners():
             return {kernel.session for kernel in kernels._kernels.values() if kernel.is_alive}
 
-        assert owners() == set(sessions)
+        def folders():
+            return {key for key in sessions if (tmp_path / "work" / session_mark(*key) / "made.txt").exists()}
+
+        assert owners() == folders() == set(sessions)
         sessions["ada", "s1"].delete()
-        assert owners() == {("ada", "s2"), ("eve", "s1")}
+        assert owners() == folders() == {("ada", "s2"), ("eve", "s1")}
         store.delete_user("ada")
-        assert owners() == {("eve", "s1")}
+        assert owners() == folders() == {("eve", "s1")}
+
+
+def test_a_deleted_session_leaves_no_folder_in_the_workspace_when_no_tool_was_made(tmp_path):
+    pytest.importorskip("sqlalchemy")
+    from qwen_agentkit.session import SessionStore
+
+    tools = tmp_path / "workspace" / "tools"
+    mine, others = (tools / "python_executor" / session_mark("ada", session) for session in ("s1", "s2"))
+    link = tools / "code_interpreter" / session_mark("ada", "s1")
+    for folder in (mine, others, link.parent):
+        folder.mkdir(parents=True)
+    (others / "kept.txt").write_text("kept")
+    link.symlink_to(others)
+    with SessionStore(f"sqlite:///{tmp_path / 'sessions.db'}") as store:
+        store.session("s1", "ada").delete()
+    assert not mine.exists()
+    # A link in its place goes, not what it leads to.
+    assert not link.is_symlink()
+    assert (others / "kept.txt").read_text() == "kept"
+
+
+@walled
+def test_pictures_outlast_a_session_whose_fork_shows_them_but_not_their_user(tmp_path):
+    pytest.importorskip("sqlalchemy")
+    from qwen_agentkit.session import SessionStore
+
+    tool, picture = make(tmp_path), "class P:\n    def _repr_png_(self): return b'\\x89PNG'\nP()"
+    shown = {user: in_session(user, "s1", lambda: tool.call({"code": picture}))[1].image for user in ("ada", "eve")}
+    with SessionStore(f"sqlite:///{tmp_path / 'sessions.db'}") as store:
+        store.session("s1", "ada").delete()
+        assert Path(shown["ada"]).is_file()
+        store.delete_user("ada")
+        assert not Path(shown["ada"]).exists()
+        assert Path(shown["eve"]).is_file()
 
 
 def calls(first, *ids):
