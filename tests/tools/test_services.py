@@ -13,6 +13,7 @@ from qwen_agentkit.errors import ToolArgumentsError, ToolServiceError
 from qwen_agentkit.schema import ContentItem, Message
 from qwen_agentkit.tools import AmapWeather, ImageGen, ImageSearch, ImageZoomInToolQwen3VL, WebSearch
 from qwen_agentkit.utils.environment import environment
+from qwen_agentkit.utils.untrusted import is_marked, unmarked
 
 
 @pytest.fixture(autouse=True)
@@ -50,9 +51,11 @@ def test_serper_is_asked_in_its_protocol(site, monkeypatch):
     monkeypatch.setenv("SERPER_API_KEY", "k1")
     monkeypatch.setenv("SERPER_URL", f"{site.url}/search")
     text = WebSearch().call({"query": "what"})
-    assert '[1]"A title\nx & y "Jan 1\nhttps://a' in text
-    assert text.count("```") == 2
-    assert "data" in text.partition("```")[0]
+    # A fence of the results' own does not end the one around them.
+    assert '[1]"A title\nx & y ```"Jan 1\nhttps://a' in text
+    assert text.count("````") == 2
+    assert is_marked(text)
+    assert unmarked(text).startswith('[1]"A title')
     method, _, headers, body = asked(site)
     assert (method, headers["X-API-KEY"], json.loads(body)) == ("POST", "k1", {"q": "what"})
 
