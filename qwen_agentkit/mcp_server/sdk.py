@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mcp.types import ToolAnnotations
 
-try:
+if TYPE_CHECKING:
     from mcp.server.mcpserver import Context, MCPServer
     from mcp.server.mcpserver.exceptions import ToolError
-except ImportError:
-    from mcp.server.fastmcp import Context  # type: ignore[no-redef, attr-defined]
-    from mcp.server.fastmcp import FastMCP as MCPServer  # type: ignore[no-redef, attr-defined]
-    from mcp.server.fastmcp.exceptions import ToolError  # type: ignore[no-redef]
+else:
+    try:
+        from mcp.server.mcpserver import Context, MCPServer
+        from mcp.server.mcpserver.exceptions import ToolError
+    except ModuleNotFoundError:
+        from mcp.server.fastmcp import Context
+        from mcp.server.fastmcp import FastMCP as MCPServer
+        from mcp.server.fastmcp.exceptions import ToolError
 
 __all__ = ["Context", "MCPServer", "ToolError", "hints"]
 
