@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import atexit
 import functools
+import importlib
 import os
 import time
 import weakref
@@ -354,8 +355,7 @@ async def _list(method: str, cursor: str | None, session: Any) -> Any:
     list_page = getattr(session, method)
     if cursor is None:
         return await list_page()
-    mcp_types = type(session).__module__.split(".")[0]
-    params = __import__(f"{mcp_types}.types", fromlist=["PaginatedRequestParams"]).PaginatedRequestParams(cursor=cursor)
+    params = importlib.import_module("mcp.types").PaginatedRequestParams(cursor=cursor)
     return await list_page(params=params)
 
 

@@ -244,6 +244,38 @@ def test_one_dead_or_malformed_server_costs_only_itself(shared, caplog):
     assert "broken setup" in caplog.text
 
 
+# Speaks the protocol by hand: the official package's server gives its whole list at once.
+PAGES = """
+import json, sys
+schema = {"type": "object", "properties": {}}
+for line in sys.stdin:
+    asked = json.loads(line)
+    if asked.get("id") is None:
+        continue
+    if asked["method"] == "initialize":
+        result = {"protocolVersion": asked["params"]["protocolVersion"], "capabilities": {"tools": {}},
+                  "serverInfo": {"name": "pages", "version": "1"}}
+    elif asked["method"] == "tools/list":
+        page = int((asked.get("params") or {}).get("cursor") or 0)
+        result = {"tools": [{"name": f"tool{page}", "inputSchema": schema}]}
+        if page < 2:
+            result["nextCursor"] = str(page + 1)
+    else:
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "error": {"code": -32601, "message": "unknown"}}),
+              flush=True)
+        continue
+    print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}), flush=True)
+"""
+
+
+def test_a_list_in_pages_is_read_to_its_end():
+    bench = MCPWorkbench({"mcpServers": {"p": {"command": sys.executable, "args": ["-c", PAGES]}}})
+    try:
+        assert [tool.name for tool in bench.list_tools()] == ["p-tool0", "p-tool1", "p-tool2"]
+    finally:
+        bench.stop()
+
+
 def test_a_server_that_says_its_tools_changed_is_asked_anew(marks):
     bench = MCPWorkbench({"mcpServers": {"t": stdio(marks)}})
     try:
