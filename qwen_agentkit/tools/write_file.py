@@ -58,13 +58,16 @@ class WriteFile(WorkFolderTool):
         if exists and mode == "create":
             raise ToolArgumentsError(f"write_file: {arguments['path']!r} exists; use mode overwrite or append")
         content = arguments["content"].encode("utf-8", "replace")
-        if mode == "append" and exists:
-            content = path.read_bytes() + content
-        if len(content) > MAX_FILE_BYTES:
+        # Judged before anything is read: the file to append to may be of any size.
+        kept = path.stat().st_size if exists and mode == "append" else 0
+        size = kept + len(content)
+        if size > MAX_FILE_BYTES:
             raise ToolArgumentsError(f"write_file: a file has at most {MAX_FILE_BYTES} bytes")
         allowed = self.cfg.get("max_folder_bytes", MAX_FOLDER_BYTES)
-        if _folder_bytes(self.work_dir) + len(content) > allowed:
+        if _folder_bytes(self.work_dir) + size > allowed:
             raise ToolArgumentsError(f"write_file: the work folder is full, it holds at most {allowed} bytes")
+        if kept:
+            content = path.read_bytes() + content
         write_atomically(path, content)
         return f"Wrote {self.shown(path)}, {len(content)} bytes."
 

@@ -91,6 +91,14 @@ def test_writing_is_bounded(folder):
         WriteFile({**folder, "max_folder_bytes": 20}).call({"path": "b.txt", "content": "x" * 20})
 
 
+def test_a_file_too_large_to_append_to_is_not_read(folder, tmp_path):
+    # Sparse: no machine of a test could hold it in memory.
+    with open(tmp_path / "work" / "large.txt", "wb") as stream:
+        stream.truncate(1 << 40)
+    with pytest.raises(ToolArgumentsError, match="at most"):
+        WriteFile(folder).call({"path": "large.txt", "content": "x", "mode": "append"})
+
+
 def test_many_files_are_not_all_listed(folder, tmp_path):
     for n in range(600):
         (tmp_path / "work" / f"f{n:03}").touch()
