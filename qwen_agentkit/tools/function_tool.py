@@ -20,13 +20,32 @@ import functools
 import re
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any, overload
+from typing import Any, TypedDict, Unpack, overload
 
 from qwen_agentkit.tools.arguments import read_arguments
 from qwen_agentkit.tools.base import BaseTool
 from qwen_agentkit.tools.schemas import FunctionSchema, Injected, function_schema
 
 __all__ = ["FunctionTool", "Injected", "tool"]
+
+
+class ToolOptions(TypedDict, total=False):
+    """Settings of a function's tool; what each is for stands at `FunctionTool`."""
+
+    name: str | None
+    description: str | None
+    sequential: bool
+    timeout: float | None
+    retries: int
+    side_effects: bool
+    return_direct: bool
+    untrusted: bool
+    fenced: bool
+    summarize: Callable[[Any], str | None] | None
+
+
+# Options that are an attribute of every tool, with the default that `BaseTool` has.
+_ATTRIBUTES = ToolOptions.__annotations__.keys() - {"name", "description", "summarize"}
 
 
 class FunctionTool(BaseTool):
@@ -40,48 +59,25 @@ class FunctionTool(BaseTool):
         description: For the model; the default is the docstring up to its first section.
         sequential, timeout, retries, side_effects, return_direct, untrusted, fenced: As for `BaseTool`.
         summarize: Makes the short text for the model out of a result.
+
+    Raises:
+        ValueError: `function` is no function, or its signature cannot be described to a model.
+        TypeError: There is no such option.
     """
 
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        *,
-        name: str | None = None,
-        description: str | None = None,
-        sequential: bool = False,
-        timeout: float | None = None,
-        retries: int = 0,
-        side_effects: bool = False,
-        return_direct: bool = False,
-        untrusted: bool = True,
-        fenced: bool = False,
-        summarize: Callable[[Any], str | None] | None = None,
-    ) -> None:
+    def __init__(self, function: Callable[..., Any], **options: Unpack[ToolOptions]) -> None:
         if not callable(function):
             raise ValueError(f"@tool wants a function, not {function!r}")
+        unknown = sorted(options.keys() - ToolOptions.__annotations__.keys())
+        if unknown:
+            raise TypeError(f"@tool takes {', '.join(ToolOptions.__annotations__)}; not {', '.join(unknown)}")
         self._function = function
-        self._options: dict[str, Any] = {
-            "name": name,
-            "description": description,
-            "sequential": sequential,
-            "timeout": timeout,
-            "retries": retries,
-            "side_effects": side_effects,
-            "return_direct": return_direct,
-            "untrusted": untrusted,
-            "fenced": fenced,
-            "summarize": summarize,
-        }
+        self._options = options
         self.cfg = {}
-        self.name = name or _name_of(function)
-        self.sequential = sequential
-        self.timeout = timeout
-        self.retries = retries
-        self.side_effects = side_effects
-        self.return_direct = return_direct
-        self.untrusted = untrusted
-        self.fenced = fenced
-        self._summarize = summarize
+        self.name = options.get("name") or _name_of(function)
+        for option, value in options.items():
+            if option in _ATTRIBUTES:
+                setattr(self, option, value)
         self._described: FunctionSchema | None = None
         functools.update_wrapper(self, function, updated=())
         # An annotation may name a class that is defined further down: then it is read when it is needed. Any other
@@ -98,7 +94,7 @@ class FunctionTool(BaseTool):
 
     @property
     def description(self) -> str:  # type: ignore[override]
-        given = self._options["description"]
+        given = self._options.get("description")
         return given if given is not None else self.schema.docstring.description
 
     @property
@@ -119,7 +115,8 @@ class FunctionTool(BaseTool):
         return self._function(*bound.args, **bound.kwargs)
 
     def summarize(self, result: Any) -> str | None:
-        return self._summarize(result) if self._summarize is not None else None
+        summarize = self._options.get("summarize")
+        return summarize(result) if summarize is not None else None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._function(*args, **kwargs)
@@ -148,22 +145,10 @@ def tool(function: Callable[..., Any], /) -> FunctionTool: ...
 
 
 @overload
-def tool(
-    *,
-    name: str | None = None,
-    description: str | None = None,
-    sequential: bool = False,
-    timeout: float | None = None,
-    retries: int = 0,
-    side_effects: bool = False,
-    return_direct: bool = False,
-    untrusted: bool = True,
-    fenced: bool = False,
-    summarize: Callable[[Any], str | None] | None = None,
-) -> Callable[[Callable[..., Any]], FunctionTool]: ...
+def tool(**options: Unpack[ToolOptions]) -> Callable[[Callable[..., Any]], FunctionTool]: ...
 
 
-def tool(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
+def tool(function: Callable[..., Any] | None = None, /, **options: Unpack[ToolOptions]) -> Any:
     """Makes a tool of a function; use it bare (`@tool`) or with settings (`@tool(timeout=10)`).
 
     Args:
@@ -171,7 +156,7 @@ def tool(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
         **options: As for `FunctionTool`.
 
     Raises:
-        ValueError: The signature cannot be described to a model.
+        ValueError, TypeError: As for `FunctionTool`.
     """
     if function is None:
         return functools.partial(FunctionTool, **options)

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from qwen_agentkit.errors import ToolArgumentsError
 from qwen_agentkit.run_context import RunContext
-from qwen_agentkit.tools import FunctionTool, Injected, tool
+from qwen_agentkit.tools import BaseTool, FunctionTool, Injected, tool
 
 
 class Colour(enum.Enum):
@@ -313,3 +313,23 @@ def test_two_threads_may_call_one_tool_at_once():
     with ThreadPoolExecutor(8) as pool:
         cities = [str(n) for n in range(50)]
         assert [r["city"] for r in pool.map(lambda c: weather.call({"city": c}), cities)] == cities
+
+
+def test_an_option_that_there_is_not_is_named():
+    with pytest.raises(TypeError, match=r"timeout.*not tiemout"):
+
+        @tool(tiemout=3)
+        def slow(city: str) -> str:
+            return city
+
+
+def test_what_is_not_given_is_as_for_every_tool():
+    @tool
+    def plain(city: str) -> str:
+        """Says it."""
+        return city
+
+    kept = pickle.loads(pickle.dumps(FunctionTool(len, name="length", untrusted=False, retries=2)))
+    names = ("sequential", "timeout", "retries", "side_effects", "return_direct", "untrusted", "fenced")
+    assert [getattr(plain, name) for name in names] == [getattr(BaseTool, name) for name in names]
+    assert (kept.name, kept.untrusted, kept.retries, kept.fenced) == ("length", False, 2, False)
