@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import zipfile
 from pathlib import Path
-
-from qwen_agentkit.rag.limits import ZIP_ERRORS
 
 HEAD = 8192
 
@@ -128,6 +125,10 @@ def kind_of(head: bytes, path: Path) -> str:
 
 def _zip_kind(path: Path) -> str:
     """The kind of a zip package by the members its standard prescribes."""
+    import zipfile
+
+    from qwen_agentkit.rag.guards import ZIP_ERRORS
+
     try:
         with zipfile.ZipFile(path) as package:
             names = {info.filename.replace("\\", "/").lstrip("/").lower() for info in package.infolist()[:20_000]}

@@ -15,7 +15,8 @@ from qwen_agentkit.errors import DamagedFile
 from qwen_agentkit.rag.builder import DocumentBuilder
 from qwen_agentkit.rag.document import CAPTION, HEADING, LIST_ITEM, NOTE, TABLE, TEXT
 from qwen_agentkit.rag.grid import lay_out
-from qwen_agentkit.rag.limits import GuardedZip, ReadOptions, xml_parser
+from qwen_agentkit.rag.guards import GuardedZip, xml_parser
+from qwen_agentkit.rag.limits import ReadOptions
 from qwen_agentkit.rag.markdown_table import markdown_table, without_blank_edges
 from qwen_agentkit.rag.parsers import docx_styles as styling
 from qwen_agentkit.rag.parsers.docx_text import ParagraphText, read_inline

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from qwen_agentkit.rag.limits import GuardedZip
+from qwen_agentkit.rag.guards import GuardedZip
 from qwen_agentkit.rag.parsers.ooxml import attribute, local, read_xml
 
 _HEADING_NAME = re.compile(r"heading\s*([1-9])", re.IGNORECASE)

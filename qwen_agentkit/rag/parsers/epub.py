@@ -10,7 +10,8 @@ from urllib.parse import unquote
 from qwen_agentkit.errors import DamagedFile, PasswordRequired
 from qwen_agentkit.rag.builder import DocumentBuilder
 from qwen_agentkit.rag.document import HEADING
-from qwen_agentkit.rag.limits import GuardedZip, ReadOptions, open_zip
+from qwen_agentkit.rag.guards import GuardedZip, open_zip
+from qwen_agentkit.rag.limits import ReadOptions
 from qwen_agentkit.rag.parsers.html import add_html
 from qwen_agentkit.rag.parsers.media import keep_image
 from qwen_agentkit.rag.parsers.ooxml import attribute, local, read_xml

@@ -14,7 +14,8 @@ from typing import Any
 from qwen_agentkit.errors import DamagedFile
 from qwen_agentkit.rag.builder import DocumentBuilder
 from qwen_agentkit.rag.document import HEADING, NOTE
-from qwen_agentkit.rag.limits import GuardedZip, ReadOptions
+from qwen_agentkit.rag.guards import GuardedZip
+from qwen_agentkit.rag.limits import ReadOptions
 from qwen_agentkit.rag.parsers.cells import column_name, duration_text, number_text
 from qwen_agentkit.rag.parsers.ooxml import attribute, local
 from qwen_agentkit.rag.parsers.opendocument import check_not_encrypted, document_title, paragraphs, repeated

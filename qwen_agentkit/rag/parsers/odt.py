@@ -9,7 +9,8 @@ from qwen_agentkit.errors import DamagedFile
 from qwen_agentkit.rag.builder import DocumentBuilder
 from qwen_agentkit.rag.document import CAPTION, HEADING, LIST_ITEM, NOTE, TABLE, TEXT
 from qwen_agentkit.rag.grid import Cell, lay_out
-from qwen_agentkit.rag.limits import GuardedZip, ReadOptions, open_zip
+from qwen_agentkit.rag.guards import GuardedZip, open_zip
+from qwen_agentkit.rag.limits import ReadOptions
 from qwen_agentkit.rag.markdown_table import markdown_table, without_blank_edges
 from qwen_agentkit.rag.parsers.media import keep_image
 from qwen_agentkit.rag.parsers.ooxml import attribute, local, read_xml

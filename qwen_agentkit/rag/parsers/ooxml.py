@@ -12,7 +12,8 @@ from typing import Any
 from urllib.parse import unquote
 
 from qwen_agentkit.errors import DamagedFile, PasswordRequired, UnsupportedFileType
-from qwen_agentkit.rag.limits import GuardedZip, ReadLimits, open_zip, xml_parser
+from qwen_agentkit.rag.guards import GuardedZip, open_zip, xml_parser
+from qwen_agentkit.rag.limits import ReadLimits
 
 OLE_MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ENCRYPTED_STREAMS = tuple(name.encode("utf-16-le") for name in ("EncryptedPackage", "EncryptionInfo"))

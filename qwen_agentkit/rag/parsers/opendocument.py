@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from qwen_agentkit.errors import PasswordRequired
-from qwen_agentkit.rag.limits import GuardedZip
+from qwen_agentkit.rag.guards import GuardedZip
 from qwen_agentkit.rag.parsers.ooxml import attribute, local, read_xml
 
 _MAX_SPACES = 10_000

@@ -14,7 +14,8 @@ from qwen_agentkit.errors import DamagedFile
 from qwen_agentkit.rag.builder import DocumentBuilder
 from qwen_agentkit.rag.document import CAPTION, HEADING, LIST_ITEM, NOTE, TABLE, TEXT
 from qwen_agentkit.rag.grid import Cell, lay_out
-from qwen_agentkit.rag.limits import GuardedZip, ReadOptions
+from qwen_agentkit.rag.guards import GuardedZip
+from qwen_agentkit.rag.limits import ReadOptions
 from qwen_agentkit.rag.markdown_table import markdown_table, without_blank_edges
 from qwen_agentkit.rag.parsers.drawingml import chart_rows, chart_title, diagram_lines, drawing_text, paragraph_text
 from qwen_agentkit.rag.parsers.media import keep_image, spoken_description

@@ -15,7 +15,8 @@ from typing import Any
 from qwen_agentkit.errors import DamagedFile, PasswordRequired, UnsupportedFileType
 from qwen_agentkit.rag.builder import DocumentBuilder
 from qwen_agentkit.rag.document import HEADING
-from qwen_agentkit.rag.limits import GuardedZip, ReadOptions
+from qwen_agentkit.rag.guards import GuardedZip
+from qwen_agentkit.rag.limits import ReadOptions
 from qwen_agentkit.rag.parsers.cells import value_text
 from qwen_agentkit.rag.parsers.ooxml import OLE_MAGIC, core_title, is_encrypted_package, open_package, relationships
 from qwen_agentkit.rag.parsers.rows import RowWriter

@@ -25,7 +25,6 @@ _FAULTS = (
     AttributeError,
     ArithmeticError,
     LookupError,
-    NotImplementedError,
     RecursionError,
     TypeError,
     ValueError,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from qwen_agentkit.errors import LimitExceededInFile
-from qwen_agentkit.rag.limits import GuardedZip
+from qwen_agentkit.rag.guards import GuardedZip
 from qwen_agentkit.rag.parsers.xlsx_stream import Extent
 
 _LARGEST_GRID = 12_000_000  # cells; each takes 24 bytes and more

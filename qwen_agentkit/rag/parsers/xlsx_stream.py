@@ -15,7 +15,7 @@ from typing import Any
 
 from qwen_agentkit.errors import DamagedFile
 from qwen_agentkit.rag.builder import DocumentBuilder
-from qwen_agentkit.rag.limits import GuardedZip
+from qwen_agentkit.rag.guards import GuardedZip
 from qwen_agentkit.rag.parsers.cells import date_form, is_percent, number_text, percent_text, serial_text
 from qwen_agentkit.rag.parsers.ooxml import Relationship, attribute, local, main_part, read_xml, relationships
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from qwen_agentkit.rag.builder import DocumentBuilder
 from qwen_agentkit.rag.document import TEXT
-from qwen_agentkit.rag.limits import xml_parser
+from qwen_agentkit.rag.guards import xml_parser
 from qwen_agentkit.rag.parsers.ooxml import local
 
 _DEEPEST = 60
