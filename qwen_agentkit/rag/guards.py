@@ -17,17 +17,20 @@ from typing import IO, Any
 from qwen_agentkit.errors import DamagedFile, LimitExceededInFile, PasswordRequired
 from qwen_agentkit.rag.limits import REFUSED, ReadLimits
 
+_LZMA_ERRORS: tuple[type[Exception], ...] = ()
 try:
-    from lzma import LZMAError
-except ImportError:  # a Python built without it unpacks no such member
-    LZMAError = zlib.error  # type: ignore[misc]
+    import lzma
+
+    _LZMA_ERRORS = (lzma.LZMAError,)
+except ImportError:
+    pass  # a Python built without it unpacks no such member
 
 _BLOCK = 1 << 16
 
-ZIP_ERRORS = (
+ZIP_ERRORS: tuple[type[Exception], ...] = (
     zipfile.BadZipFile,
     zlib.error,
-    LZMAError,
+    *_LZMA_ERRORS,
     struct.error,
     EOFError,
     OSError,  # also of bz2
