@@ -15,6 +15,7 @@ from qwen_agentkit.errors import DocParserError, QwenAgentKitError
 from qwen_agentkit.rag.catalog import ChunkRow, Entry
 from qwen_agentkit.rag.ingest import (
     Read,
+    chunk_hash,
     content_hash,
     options_key,
     read_files,
@@ -30,9 +31,6 @@ from qwen_agentkit.rag.writing import Writing
 if TYPE_CHECKING:
     from qwen_agentkit.rag.index import DocumentIndex
     from qwen_agentkit.rag.spread import Spreader
-
-# A file changed this shortly before it was looked at may change again without a new time stamp.
-_RACY_NS = 2_000_000_000
 
 
 class Adding(Writing):
@@ -109,13 +107,7 @@ class Adding(Writing):
         looked_at = time.time_ns()
         try:
             stamps = os.stat(path)
-            same = (
-                known is not None
-                and known.options == self._options
-                and (known.size, known.mtime) == (stamps.st_size, stamps.st_mtime_ns)
-                and known.mtime + _RACY_NS < known.looked_at
-            )
-            if same and known is not None:
+            if known is not None and known.is_as_read(stamps, self._options):
                 self._stays(known)
                 return None
             if not os.path.isfile(path):
@@ -152,23 +144,14 @@ class Adding(Writing):
         rows = [
             ChunkRow(
                 hit.number, hit.page, hit.page_end, hit.sheet, hit.rows, hit.section, hit.start, hit.end, hit.tokens,
-                hit.text, bytes.fromhex(text_hash(hit.text))[:16],
+                hit.text, chunk_hash(hit.text),
             )
             for hit in hits
         ]  # fmt: skip
         title = twin.title
         if title == Path(twin.source).name:
             title = Path(entry.source).name
-        copied = replace(
-            twin,
-            source=entry.source,
-            kind=entry.kind,
-            size=entry.size,
-            mtime=entry.mtime,
-            looked_at=entry.looked_at,
-            title=title,
-        )
-        self._put(copied, rows)
+        self._put(replace(_merged(entry, twin), title=title), rows)
 
     def _fetch(self, url: str) -> str | None:
         from qwen_agentkit.utils.web_cache import fetch_file

@@ -178,6 +178,20 @@ class Catalog:
         rows = self._all("SELECT * FROM documents WHERE source = ? AND state != 'pending'", (source,))
         return read_entry(rows[0]) if rows else None
 
+    def sources(self) -> list[str]:
+        """The source of every live document, in the order in which they came."""
+        return [row[0] for row in self._all("SELECT source FROM documents WHERE state = 'live' ORDER BY id")]
+
+    def stamped(self) -> Iterator[Entry]:
+        """All documents but pending ones, with no more than tells whether each is as it was, and why it failed."""
+        names = ("source", "state", "kind", "options", "size", "mtime", "looked_at")
+        rows = self._all(
+            f"SELECT {', '.join(names)}, CASE state WHEN 'failed' THEN warnings END FROM documents "
+            "WHERE state != 'pending'"
+        )
+        for *stamps, warnings in rows:
+            yield Entry(**dict(zip(names, stamps, strict=True)), warnings=json.loads(warnings or "[]"))
+
     def sources_below(self, folder: str) -> list[str]:
         """The files, live or failed, that are a path or lie below it."""
         low, high = folder.rstrip(os.sep) + os.sep, folder.rstrip(os.sep) + chr(ord(os.sep) + 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import zlib
 from dataclasses import dataclass, field
@@ -12,6 +13,8 @@ from qwen_agentkit.rag.hits import Hit
 
 # Texts at least this long are packed.
 _PACK_FROM = 200
+# A file changed this shortly before it was looked at may change again without a new time stamp.
+_RACY_NS = 2_000_000_000
 
 
 @dataclass
@@ -57,6 +60,20 @@ class Entry:
     page_hashes: dict[int, str] = field(default_factory=dict)
     added_at: float = 0.0
     id: int = 0
+
+    def is_as_read(self, stamps: os.stat_result, options: str) -> bool:
+        """Whether a file with these stamps, read with these options, would say what it said when it was read."""
+        return (
+            self.options == options
+            and (self.size, self.mtime) == (stamps.st_size, stamps.st_mtime_ns)
+            and self.mtime + _RACY_NS < self.looked_at
+        )
+
+    @property
+    def failure(self) -> tuple[str, str]:
+        """Of a failed one: the name of the error, and the reason."""
+        kind, _, reason = self.warnings[0].partition(" ")
+        return kind, reason
 
 
 @dataclass(frozen=True)

@@ -24,5 +24,5 @@ class ExistingIndex(KnowledgeBase):
 
     def refresh(self, wait: float = WAIT_SECONDS) -> list[Problem]:
         """Sees which documents the index holds now, whoever added them."""
-        self.sources = [entry.source for entry in self._index.entries() if entry.state == "live"]
+        self.sources = self._index.names()
         return []

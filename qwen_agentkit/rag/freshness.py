@@ -15,9 +15,6 @@ from qwen_agentkit.rag.sources import find_sources, lies_in
 if TYPE_CHECKING:
     from qwen_agentkit.rag.index import DocumentIndex
 
-# A file changed this shortly before it was indexed may have changed again without a new time stamp.
-_RACY_NS = 2_000_000_000
-
 
 @dataclass
 class Freshness:
@@ -45,7 +42,7 @@ def look_at(index: DocumentIndex, paths: Iterable[str | os.PathLike[str]]) -> Fr
     """Compares an index with the files, folders, patterns and addresses that it is to hold."""
     wanted = find_sources(paths)
     options = options_key(index.chunk_tokens, index.overlap_tokens, index.reading)
-    known = {entry.source: entry for entry in index.entries()}
+    known = {entry.source: entry for entry in index.stamped()}
     fresh = Freshness(sources=[*wanted.files, *wanted.urls], outdated=list(wanted.urls))
     for file in wanted.files:
         entry = known.get(file)
@@ -54,15 +51,10 @@ def look_at(index: DocumentIndex, paths: Iterable[str | os.PathLike[str]]) -> Fr
         except OSError:
             fresh.outdated.append(file)
             continue
-        if (
-            entry is None
-            or entry.options != options
-            or (entry.size, entry.mtime) != (stamps.st_size, stamps.st_mtime_ns)
-            or entry.mtime + _RACY_NS >= entry.looked_at
-        ):
+        if entry is None or not entry.is_as_read(stamps, options):
             fresh.outdated.append(file)
         elif entry.state == "failed":
-            kind, _, reason = entry.warnings[0].partition(" ")
+            kind, reason = entry.failure
             fresh.problems.append(Problem(file, reason, kind))
     there = set(wanted.files)
     places = [*wanted.folders, *wanted.missing]

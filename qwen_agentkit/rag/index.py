@@ -330,6 +330,16 @@ class DocumentIndex(IndexFiles):
         self._ready()
         return self._catalog.entries()
 
+    def stamped(self) -> Iterable[Entry]:
+        """Everything that was added, with no more of each than tells whether it changed, and why it failed."""
+        self._ready()
+        return self._catalog.stamped()
+
+    def names(self) -> list[str]:
+        """The sources that it holds, in the order in which they came."""
+        self._ready()
+        return self._catalog.sources()
+
     def sources(self) -> list[dict[str, Any]]:
         """What the index holds, one dict a source: `source title file_type pages chunks tokens added_at warnings`."""
         self._ready()
@@ -365,14 +375,16 @@ class DocumentIndex(IndexFiles):
     def totals(self) -> dict[str, int]:
         """`documents chunks tokens characters failed vectors`: what `stats` says without a look at the disk."""
         self._ready()
-        return self._catalog.totals()
+        with self._lock:
+            if self._totals is None:
+                self._totals = self._catalog.totals()
+            return dict(self._totals)
 
     @property
     def stats(self) -> dict[str, Any]:
         """`documents chunks tokens characters failed vectors bytes store embedder path`."""
-        self._ready()
         return {
-            **self._catalog.totals(),
+            **self.totals(),
             "bytes": self.disk_bytes(),
             "store": self._store.name,
             "embedder": self._catalog.meta("embedder"),

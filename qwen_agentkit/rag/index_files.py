@@ -46,7 +46,9 @@ class IndexFiles:
         self._abandoned: list[Any] = []
         self._catalog: Catalog
         self._store: Store
+        # What is held in memory of the catalog as it is now: its vectors, its numbers.
         self._vectors: Any = None
+        self._totals: dict[str, int] | None = None
         # Of many vectors: what it is of, and the graph (`qwen_agentkit.rag.vector_graph`).
         self.graph: tuple[str, Any] | None = None
         self._seen: tuple[int, str | None] = (-1, None)
@@ -58,7 +60,7 @@ class IndexFiles:
         self._write_lock = WriteLock(None if self.path is None else self.path / LOCK_FILE)
         self._catalog = Catalog(None if self.path is None else self.path / CATALOG_FILE)
         self._pid = os.getpid()
-        self._vectors = None
+        self._vectors = self._totals = None
         try:
             self._open_store()
         except BaseException:
@@ -154,7 +156,7 @@ class IndexFiles:
                 self._store = open_store(self._choice, self._place(), self._load_terms)
             else:
                 self._store.refresh()
-            self._vectors = None
+            self._vectors = self._totals = None
             self._seen = (version, terms)
 
     @contextmanager
@@ -173,7 +175,7 @@ class IndexFiles:
                     # Written without tantivy: whoever has it makes its store anew.
                     self._catalog.set_meta("segments", self._segments(self._store.name))
                 self._catalog.settle()
-                self._vectors = None
+                self._vectors = self._totals = None
                 self._seen = self._state()
 
     def _take_out_dropped(self) -> None:

@@ -38,6 +38,11 @@ def text_hash(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def chunk_hash(text: str) -> bytes:
+    """What the vector of a passage's text is kept under."""
+    return bytes.fromhex(text_hash(text))[:16]
+
+
 def read_files(
     paths: Sequence[str],
     chunk_tokens: int,
@@ -76,7 +81,7 @@ def rows_of(document: Document, chunk_tokens: int, overlap_tokens: int | None = 
             end=chunk.end,
             tokens=chunk.tokens,
             text=chunk.text,
-            text_hash=hashlib.sha256(chunk.text.encode("utf-8", "surrogatepass")).digest()[:16],
+            text_hash=chunk_hash(chunk.text),
         )
         for chunk in chunks
     ]

@@ -11,18 +11,20 @@ import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from qwen_agentkit import settings
 from qwen_agentkit.errors import DocParserError
 from qwen_agentkit.log import logger
-from qwen_agentkit.rag.cache import DocumentCache
 from qwen_agentkit.rag.document import Document
 from qwen_agentkit.rag.limits import ReadLimits
 from qwen_agentkit.rag.ocr import check_ocr
 from qwen_agentkit.rag.reading import check_engine
 from qwen_agentkit.rag.worker_pool import close_workers, pool, worker_count
 from qwen_agentkit.rag.worker_process import Result, WorkerProcess
+
+if TYPE_CHECKING:
+    from qwen_agentkit.rag.cache import DocumentCache
 
 __all__ = ["ReadProgress", "close_workers", "read_document_in_worker", "read_documents", "worker_count"]
 

@@ -133,7 +133,7 @@ class Writing:
     def _stays(self, known: Entry) -> None:
         """The source is as it was; when it could not be read then, it cannot now."""
         if known.state == "failed":
-            kind, _, reason = known.warnings[0].partition(" ")
+            kind, reason = known.failure
             self._report.problems.append(Problem(known.source, reason, kind))
             return
         self._report.unchanged.append(known.source)
