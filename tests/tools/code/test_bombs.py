@@ -149,8 +149,9 @@ def test_links_and_pipes_in_the_folder_lead_the_host_nowhere(tool, tmp_path):
     data.write_text("a,b")
     precious.write_text("precious")
     traps = (
-        f"import os\nos.mkfifo('data.csv'); os.mkfifo('.qwen_agentkit_copies.json')\n"
-        f"for pid in range(1, 40000): os.symlink({str(precious)!r}, f'.data.csv.{{pid}}.tmp')"
+        "import os\nos.mkfifo('data.csv'); os.mkfifo('.qwen_agentkit_copies.json')\n"
+        # The name that a copy on its way would have if it could be guessed.
+        f"os.symlink({str(precious)!r}, '.data.csv.{os.getpid()}.tmp')"
     )
     tool.call({"code": traps})
     told = tool.call({"code": "import os; sorted(n for n in os.listdir() if n.startswith('data'))"}, files=[str(data)])
