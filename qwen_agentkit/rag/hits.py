@@ -68,7 +68,7 @@ class Hit:
         return reasons
 
     def passage(self, n: int) -> Passage:
-        """The hit as passage number `n` of a prompt."""
+        """The hit as passage number `n` of a prompt; one that no search found but stands beside has no score."""
         return Passage(
             n=n,
             source=self.source,
@@ -81,5 +81,6 @@ class Hit:
             section=self.section,
             start=self.start,
             end=self.end,
-            score=round(self.score, 4),
+            score=round(self.score, 4) if self.searcher else None,
+            searcher=self.searcher or None,
         )

@@ -155,8 +155,4 @@ def _place(hit: Hit) -> Place:
 def _result(hits: Sequence[Hit]) -> list[dict[str, Any]]:
     order = {source: position for position, source in enumerate(dict.fromkeys(hit.source for hit in hits))}
     in_order = sorted(hits, key=lambda hit: (order[hit.source], hit.number))
-    passages = [hit.passage(n) for n, hit in enumerate(in_order, 1)]
-    for hit, passage in zip(in_order, passages, strict=True):
-        if not hit.searcher:  # not found by a search, but given beside or whole
-            passage.score = None
-    return retrieval_from_passages(passages)
+    return retrieval_from_passages(hit.passage(n) for n, hit in enumerate(in_order, 1))

@@ -51,6 +51,7 @@ class Passage:
         start: First character in the document's stored text.
         end: Behind the last character.
         score: Its score in the search that found it.
+        searcher: What gave the score, as in `qwen_agentkit.rag.Hit`; a score of `keyword` is a share, 0.0 to 1.0.
     """
 
     n: int
@@ -65,9 +66,10 @@ class Passage:
     start: int | None = None
     end: int | None = None
     score: float | None = None
+    searcher: str | None = None
 
 
-PLACE_FIELDS = ("title", "page", "page_end", "sheet", "rows", "section", "start", "end", "score")
+PLACE_FIELDS = ("title", "page", "page_end", "sheet", "rows", "section", "start", "end", "score", "searcher")
 _KNOWN = frozenset(PLACE_FIELDS)
 CITATION_FIELDS = ("n", "source", "page", "page_end", "sheet", "rows", "section", "quote", "start", "end", "score")
 

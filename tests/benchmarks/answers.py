@@ -18,6 +18,7 @@ import os
 import random
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,11 @@ from qwen_agentkit.rag import DocumentIndex
 from qwen_agentkit.utils.knowledge import Passage
 from qwen_agentkit.utils.text import answer as answering
 from qwen_agentkit.utils.text.answer_case import read_case
-from qwen_agentkit.utils.text.answer_weights import CERTAINTY_WEIGHTS, RANKING_WEIGHTS
+from qwen_agentkit.utils.text.answer_weights import (
+    CERTAINTY_WEIGHTS,
+    FOUND_CERTAINTY_WEIGHTS,
+    RANKING_WEIGHTS,
+)
 
 SETS = ("cmrc2018", "xquad_en", "xquad_zh")
 
@@ -143,11 +148,23 @@ def fit(most: int) -> None:
     ranking = _descend(ranking_slope, cases[0][0].shape[1])
     for title, weight in zip(RANKING_WEIGHTS, ranking, strict=True):
         print(f"    {title!r}: {weight:.2f},")
+    for weights, found in ((CERTAINTY_WEIGHTS, False), (FOUND_CERTAINTY_WEIGHTS, True)):
+        certainty = _fit_certainty(most, found)
+        print("found by the search" if found else "given without scores")
+        for title, weight in zip(weights, certainty, strict=True):
+            print(f"    {title!r}: {weight:.2f},")
+
+
+def _fit_certainty(most: int, found: bool) -> Any:
+    """Weights of what tells an answer from a near miss, of passages with the scores of the search or without."""
+    import numpy
+
     rows, answered, counted, groups = [], [], [], []
     for name in SETS:
         for count in (1, 3, 8, 40):
             for text, passages, has in halves(name, 0, count, most):
-                case = read_case(text, passages)
+                given = passages if found else [replace(passage, searcher=None) for passage in passages]
+                case = read_case(text, given)
                 if case is not None:
                     rows.append(case.certainty())
                     answered.append(has)
@@ -162,9 +179,8 @@ def fit(most: int) -> None:
     share *= len(share) / share.sum()
     certainty = _logistic(features, labelled_as, share)
     # So many answerable questions are declined in the part that is fitted on.
-    certainty[0] -= numpy.quantile((features @ certainty)[labelled_as > 0], 0.04)
-    for title, weight in zip(CERTAINTY_WEIGHTS, certainty, strict=True):
-        print(f"    {title!r}: {weight:.2f},")
+    certainty[0] -= numpy.quantile((features @ certainty)[labelled_as > 0], 0.03 if found else 0.04)
+    return certainty
 
 
 def _logistic(features: Any, labels: Any, shares: Any) -> Any:

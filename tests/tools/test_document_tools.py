@@ -104,6 +104,17 @@ def test_the_passage_is_found_with_its_page():
     assert json.loads(json.dumps(found)) == found
 
 
+def test_what_was_found_says_by_what_search_and_what_only_stands_beside_it_has_no_score(tmp_path):
+    file = tmp_path / "long.txt"
+    file.write_text("\n\n".join(f"Paragraph {n} speaks of item{n} and its number {n * 7}." for n in range(2000)))
+    found = Retrieval({"max_ref_token": 400, "parser_page_size": 40}).call({"query": "item77", "files": [str(file)]})
+    places = dict(zip(found[0]["text"], found[0]["passages"], strict=True))
+    best = next(places[text] for text in places if "item77 " in text)
+    assert best["searcher"] == "keyword" and 0.0 < best["score"] <= 1.0
+    beside = [place for place in places.values() if place["searcher"] is None]
+    assert beside and all(place["score"] is None for place in beside)
+
+
 def test_several_files_folders_and_patterns_are_searched_together():
     for files in ([str(RESOURCES)], [str(RESOURCES / "*")], [HANDBOOK, str(RESOURCES / "handbook_zh.pdf")]):
         found = Retrieval({"max_ref_token": 1500}).call({"query": "motor guaranteed 27 months", "files": files})

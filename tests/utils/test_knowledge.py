@@ -16,7 +16,19 @@ from qwen_agentkit.utils.knowledge import (
 )
 
 PASSAGE = Passage(
-    1, "/a/handbook.pdf", "The motor.", "Handbook", 7, 8, "Prices", [2, 9], "Warranty", start=10, end=20, score=1.5
+    1,
+    "/a/handbook.pdf",
+    "The motor.",
+    "Handbook",
+    7,
+    8,
+    "Prices",
+    [2, 9],
+    "Warranty",
+    start=10,
+    end=20,
+    score=1.5,
+    searcher="hybrid",
 )
 
 

@@ -14,12 +14,13 @@ from dataclasses import dataclass, field
 
 from qwen_agentkit.utils.knowledge import Passage
 from qwen_agentkit.utils.text.answer_case import read_case
-from qwen_agentkit.utils.text.answer_weights import CERTAINTY_WEIGHTS
+from qwen_agentkit.utils.text.answer_weights import CERTAINTY_WEIGHTS, FOUND_CERTAINTY_WEIGHTS
 
 ANSWERED_FROM = 0.5
 # A sentence whose score is further below the best one's is not quoted beside it: more quotes, hardly more answers.
 _QUOTED_WITHIN = 5.0
 _CERTAINTY = tuple(CERTAINTY_WEIGHTS.values())
+_FOUND_CERTAINTY = tuple(FOUND_CERTAINTY_WEIGHTS.values())
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,8 @@ def rank_sentences(question: str, passages: Sequence[Passage]) -> tuple[list[Quo
     case = read_case(question, passages)
     if case is None:
         return [], 0.0
-    total = sum(weight * value for weight, value in zip(_CERTAINTY, case.certainty(), strict=True))
+    weights = _FOUND_CERTAINTY if case.shares else _CERTAINTY
+    total = sum(weight * value for weight, value in zip(weights, case.certainty(), strict=True))
     quotes = [
         QuotedSentence(
             passages[sentence.passage].n, sentence.start, sentence.end, sentence.text, round(sentence.score, 4), rank

@@ -27,6 +27,7 @@ from qwen_agentkit.utils.text.question import (
 )
 from qwen_agentkit.utils.text.segment import segment
 from qwen_agentkit.utils.text.sentences import split_sentences
+from qwen_agentkit.utils.text.standing import lead_of, standing_of
 
 # A sentence must hold this share of the question's weight to be worth describing.
 _LEAST_COVER = 0.04
@@ -34,8 +35,6 @@ _K1 = 0.6
 _B = 0.4
 # Width of a window: about a paragraph of 130 English words.
 _WINDOW_WIDTH = 900
-# How much more a window says than the next ones, where there are no next ones to tell.
-USUAL_SPREAD = 0.5
 KINDS = ("date", "number", "name", "place", "reason")
 # The rule under the first row of a Markdown table.
 _TABLE_RULE = re.compile(r"\|(?:\s*:?-{2,}:?\s*\|)+")
@@ -80,6 +79,7 @@ class Case:
         missing: Weights of those they do not hold.
         ranked: The sentences, the best first.
         windows: The runs of sentences.
+        shares: The scores of passages that the search by terms found, each a share of what could be.
     """
 
     question: Question
@@ -87,9 +87,14 @@ class Case:
     missing: dict[str, float]
     ranked: list[_Sentence]
     windows: _Windows
+    shares: list[float]
 
     def certainty(self) -> list[float]:
-        """What tells an answer from a near miss, in the order of `CERTAINTY_WEIGHTS`."""
+        """What tells an answer from a near miss, in the order of `CERTAINTY_WEIGHTS`.
+
+        Where the search by terms found the passages, what its scores say is put behind, and the order is that of
+        `FOUND_CERTAINTY_WEIGHTS`.
+        """
         best = self.ranked[0]
         own = set(best.terms)
         near = own | best.before | best.after | best.above
@@ -105,10 +110,7 @@ class Case:
             return sum(_length(term) for term in self.held if term in terms) / length
 
         names = self.question.names
-        scores = sorted(self.windows.scores, reverse=True)
-        top, rest = scores[0], scores[1:6]
-        several = len(rest) > 0 and top > 0
-        spread = 1 - sum(rest) / len(rest) / top if several else USUAL_SPREAD
+        top, lead, spread, alone = lead_of(self.windows.scores)
         weighed = [math.exp(sentence.score - best.score) for sentence in self.ranked]
         kind = any(best.features[_FIRST_KIND : _FIRST_KIND + len(KINDS)])
         return [
@@ -124,10 +126,10 @@ class Case:
             sum(name not in window for name in names) / len(names) if names else 0.0,
             sum(name not in near for name in names) / len(names) if names else 0.0,
             top,
-            (top - rest[0]) / top if several else USUAL_SPREAD / 2,
+            lead,
             spread,
             top * spread,
-            0.0 if several else 1.0,
+            alone,
             1 / sum(weighed),
             math.log1p(len(every)),
             math.log1p(sum(_length(term) for term in self.held if term in own)),
@@ -135,6 +137,7 @@ class Case:
             1.0 if self.question.kind and kind else 0.0,
             1.0 if self.question.kind and not kind else 0.0,
             1.0 if has_han(self.question.text) else 0.0,
+            *(standing_of(self.shares) if self.shares else ()),
         ]
 
 
@@ -155,7 +158,8 @@ def read_case(text: str, passages: Sequence[Passage]) -> Case | None:
         sentence.score = sum(weight * value for weight, value in zip(_RANKING, sentence.features, strict=True))
     described.sort(key=lambda sentence: -sentence.score)
     ranked = _without_repeats(described)
-    return Case(question, held, missing, ranked, windows) if ranked else None
+    shares = [passage.score for passage in passages if passage.searcher == "keyword" and passage.score is not None]
+    return Case(question, held, missing, ranked, windows, shares) if ranked else None
 
 
 def _sentences(passages: Sequence[Passage]) -> list[_Sentence]:

@@ -132,3 +132,19 @@ def test_the_head_of_a_table_is_no_quote_but_helps_its_rows():
     found = best_sentences("What warranty does the paint have?", [Passage(1, "a", table), Passage(2, "b", CHINESE)])
     assert found.answered and found.best.text == "| Paint | 1 year |"
     assert all("---" not in quote.text and "Part" not in quote.text for quote in found.sentences)
+
+
+def test_what_the_search_says_of_its_best_passage_makes_the_answer_surer_or_less_sure():
+    texts = [CHINESE, ENGLISH, *(f"The pump of kind {letter} is sold in boxes." for letter in "ABCDEF")]
+
+    def confidence(best, searcher="keyword"):
+        scores = [0.1, best, 0.12, 0.11, 0.1, 0.09, 0.08, 0.07]
+        passages = [
+            Passage(n, "a", text, score=score, searcher=searcher)
+            for n, (text, score) in enumerate(zip(texts, scores, strict=True), 1)
+        ]
+        return best_sentences("How long is the motor guaranteed?", passages).confidence
+
+    assert confidence(0.9) > 0.9 > confidence(0.13)
+    # Of other searches nothing is known but the order.
+    assert confidence(0.9, "hybrid") == confidence(0.13, "hybrid")
