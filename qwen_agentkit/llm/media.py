@@ -11,11 +11,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from qwen_agentkit.schema import FUNCTION, SYSTEM, USER, ContentItem, Message
-
-_WORDS = {
-    "en": {"file": "file", "image": "image", "audio": "audio", "video": "video"},
-    "zh": {"file": "文件", "image": "图片", "audio": "音频", "video": "视频"},
-}
+from qwen_agentkit.utils.upload_text import UPLOAD_WORDS, announcement
 
 _ANNOUNCED = re.compile(r"^(?:\(Uploaded (?:\[\w+\]\([^\n]*?\) ?)+\) |（上传了 (?:\[\w+\]\([^\n]*?\) ?)+）)")
 
@@ -47,10 +43,9 @@ def _fitted(message: Message, accepts: Sequence[str], announce: bool, lang: str)
         if kind == "text" or kind in accepts:
             kept.append(item)
         if kind != "text" and (kind not in accepts or announce):
-            named.append(f"[{_WORDS[lang][kind]}]({_name(value)})")
+            named.append(f"[{UPLOAD_WORDS[lang][kind]}]({_name(value)})")
     if named and message.role in (USER, SYSTEM, FUNCTION):
-        listed = " ".join(named)
-        kept.insert(0, ContentItem(text=f"（上传了 {listed}）" if lang == "zh" else f"(Uploaded {listed}) "))
+        kept.insert(0, ContentItem(text=announcement(named, lang)))
     content: str | list[ContentItem] = kept
     if all(item.text is not None for item in kept):
         content = "".join(item.text or "" for item in kept)

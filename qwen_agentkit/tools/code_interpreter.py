@@ -17,9 +17,9 @@ from qwen_agentkit.tools.code.limits import Limits
 from qwen_agentkit.tools.code.pool import conversation_kernel, kernels
 from qwen_agentkit.tools.code.sandbox import SANDBOXES
 from qwen_agentkit.utils.environment import environment
+from qwen_agentkit.utils.model_text import extract_code
 from qwen_agentkit.utils.session_ends import tool_folders
 from qwen_agentkit.utils.untrusted import fence_around
-from qwen_agentkit.utils.utils import extract_code
 
 DEFAULT_SECONDS = 30.0
 MAX_SECONDS = 600.0

@@ -135,7 +135,7 @@ def _opened(image: str) -> Any:
 
         return pillow.open(io.BytesIO(fetch(image).raise_for_status().body))
     if image.startswith("data:"):
-        from qwen_agentkit.utils.utils import load_image_from_base64
+        from qwen_agentkit.utils.media_data import load_image_from_base64
 
         return load_image_from_base64(image)
     return pillow.open(image)
