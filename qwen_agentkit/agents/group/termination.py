@@ -138,11 +138,19 @@ class Termination(ABC):
 
 
 class _Joined(Termination):
-    def __init__(self, members: Sequence[Termination]) -> None:
+    """Conditions joined into one.
+
+    Args:
+        members: The conditions.
+        bounded: Whether the whole fires sooner or later.
+    """
+
+    def __init__(self, members: Sequence[Termination], bounded: bool) -> None:
         for member in members:
             if not isinstance(member, Termination):
                 raise TypeError(f"Conditions are joined with conditions, not with {member!r}")
         self.members = list(members)
+        self.bounded = bounded
         super().__init__()
 
     def reset(self) -> None:
@@ -169,9 +177,8 @@ class _All(_Joined):
     _reasons: dict[str, str]
     _end: str
 
-    @property
-    def bounded(self) -> bool:  # type: ignore[override]
-        return all(member.bounded for member in self.members)
+    def __init__(self, members: Sequence[Termination]) -> None:
+        super().__init__(members, all(member.bounded for member in members))
 
     def _check(self, news: News) -> Stop | None:
         for position, member in enumerate(self.members):
@@ -196,9 +203,8 @@ class _All(_Joined):
 class _Any(_Joined):
     """Fires when any member does; all are asked."""
 
-    @property
-    def bounded(self) -> bool:  # type: ignore[override]
-        return any(member.bounded for member in self.members)
+    def __init__(self, members: Sequence[Termination]) -> None:
+        super().__init__(members, any(member.bounded for member in members))
 
     def _check(self, news: News) -> Stop | None:
         stops = [stop for member in self.members if (stop := member.check(news)) is not None]
