@@ -214,12 +214,13 @@ class LiveRun:
             self._mail = FollowUps()
         mail, checkpoint = self._mail, Checkpoint()
         kwargs = {**self._kwargs, "cancel": self.cancel, "follow_ups": mail}
-        if hasattr(self.agent, "resume"):
+        go_on = getattr(self.agent, "resume", None)
+        if go_on is not None:
             kwargs["checkpoint"] = checkpoint
         for response in self.agent.run(messages, session=self.session, **kwargs):
             self._show(response)
-        while self._is_paused() and checkpoint.state is not None and not self.cancel.cancelled:
-            self._resume(checkpoint)
+        while go_on is not None and self._is_paused() and checkpoint.state is not None and not self.cancel.cancelled:
+            self._resume(go_on, checkpoint)
 
     def _show(self, response: list[Message]) -> None:
         self.response = response
@@ -228,7 +229,7 @@ class LiveRun:
     def _is_paused(self) -> bool:
         return bool(self.response) and (self.response[-1].extra or {}).get("end") == "paused"
 
-    def _resume(self, checkpoint: Checkpoint) -> None:
+    def _resume(self, go_on: Callable[..., Iterator[list[Message]]], checkpoint: Checkpoint) -> None:
         """Asks about the calls for which the turn was paused, and goes on with it in the same session."""
         state = checkpoint.state or {}
         waiting = [call for call in state.get("calls", ()) if call["outcome"] is None]
@@ -242,7 +243,7 @@ class LiveRun:
         with self.session.hold(None, lambda: self.cancel.cancelled):
             end: str | None = "error"
             try:
-                for response in self.agent.resume(state, decisions, cancel=self.cancel, **kwargs):  # type: ignore[attr-defined]
+                for response in go_on(state, decisions, cancel=self.cancel, **kwargs):
                     self._show(response)
                 end = "cancelled" if self.cancel.cancelled else None
             finally:
