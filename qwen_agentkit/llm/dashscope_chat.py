@@ -51,7 +51,7 @@ class DashScopeChat(BaseChatModel):
         self.address = str(given).strip().rstrip("/")
         key = self.cfg.get("api_key") or os.environ.get("DASHSCOPE_API_KEY")
         self.connection = Connection.from_cfg(self.cfg, self.address, str(key).strip() if key else None)
-        self._pool: Pool[_Recording] = Pool()
+        self._pool: Pool[RecordingSession] = Pool()
         # A class named directly is redirected too: see server_override.
         self._stand_in = get_chat_model({**self.cfg, "model": self.model}) if override_address() else None
 
@@ -114,7 +114,7 @@ class DashScopeChat(BaseChatModel):
                 message="there is no key: give 'api_key' in the model's configuration or set DASHSCOPE_API_KEY",
             )
         _quiet_sdk_log()
-        session = self._pool.get(lambda: _Recording(requests_session(self.connection)))
+        session = self._pool.get(lambda: RecordingSession(requests_session(self.connection)))
 
         def begin() -> tuple[Any, Any, Any]:
             replies = self._service().call(
@@ -208,7 +208,7 @@ def _read_part(part: Any, delta: Delta) -> None:
             delta.items.append(ContentItem(**{kind: value}))
 
 
-class _Recording:
+class RecordingSession:
     """A requests session that tells each thread the last response it got there, for its socket.
 
     It is not a subclass, so that a session of the user's own can be used as well.

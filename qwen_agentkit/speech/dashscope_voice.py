@@ -9,7 +9,7 @@ from typing import Any
 
 from qwen_agentkit.errors import ModelServiceError
 from qwen_agentkit.llm._transport import Connection, Pool, requests_session, run_interruptibly, shut_on_cancel
-from qwen_agentkit.llm.dashscope_chat import _Recording
+from qwen_agentkit.llm.dashscope_chat import RecordingSession
 from qwen_agentkit.utils.optional import need
 
 DEFAULT_MODEL = "qwen-tts"
@@ -54,7 +54,7 @@ class DashScopeVoice:
                 code="401", message=f"{self.model}: there is no key: give 'api_key' or set DASHSCOPE_API_KEY"
             )
         synthesizer = need("dashscope.audio.qwen_tts", package="dashscope").SpeechSynthesizer
-        session = self._pool.get(lambda: _Recording(requests_session(self.connection)))
+        session = self._pool.get(lambda: RecordingSession(requests_session(self.connection)))
 
         def begin() -> tuple[Any, Any, Any]:
             replies = synthesizer.call(
