@@ -7,7 +7,7 @@ serve each other: the default of one calls the other.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from qwen_agentkit.llm.delta import Delta, deltas_of, steps_between
 from qwen_agentkit.llm.dialects import get_dialect
@@ -150,7 +150,7 @@ class ModelHooks:
         hooks of the user's own, which might: a long history is copied on every call of a tool loop otherwise."""
         plain = isinstance(messages, (list, tuple)) and all(isinstance(message, Message) for message in messages)
         if plain and not any(overrides(self, hook) for hook in _HOOKS):
-            return list(messages)  # type: ignore[arg-type]
+            return cast("list[Message]", list(messages))
         return messages_from(messages)
 
     def run_request(self, request: ModelRequest) -> Iterator[Delta]:

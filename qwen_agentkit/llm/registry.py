@@ -33,7 +33,7 @@ LLM_REGISTRY = LazyRegistry(_BUILT_IN)
 
 DASHSCOPE_COMPATIBLE = "https://dashscope.aliyuncs.com/compatible-mode/v1"
 
-C = TypeVar("C", bound=type)
+C = TypeVar("C", bound="type[BaseChatModel]")
 
 
 def register_llm(model_type: str) -> Callable[[C], C]:
@@ -41,7 +41,7 @@ def register_llm(model_type: str) -> Callable[[C], C]:
 
     def register(cls: C) -> C:
         LLM_REGISTRY[model_type] = cls
-        cls.model_type = model_type  # type: ignore[attr-defined]
+        cls.model_type = model_type
         return cls
 
     return register

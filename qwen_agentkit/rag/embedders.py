@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, cast, runtime_checkable
 
 from qwen_agentkit.errors import ModelServiceError
 from qwen_agentkit.rag.service import TRIES, ask_service
@@ -278,7 +278,7 @@ def get_embedder(cfg: Embedder | Callable[[list[str]], Vectors] | Mapping[str, A
         except TypeError as error:
             raise ValueError(f"The embedder {dict(cfg)!r} cannot be made: {error}") from None
     if callable(getattr(cfg, "embed", None)) and isinstance(getattr(cfg, "name", None), str):
-        return cfg  # type: ignore[return-value]
+        return cast("Embedder", cfg)
     if callable(cfg):
         return FunctionEmbedder(cfg)
     raise ValueError(f"An embedder has a name and embed(texts, kind), or is a function or a dict; not {cfg!r}")

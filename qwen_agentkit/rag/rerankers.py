@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from qwen_agentkit.errors import ModelServiceError, QwenAgentKitError
 from qwen_agentkit.log import logger
@@ -202,7 +202,7 @@ def get_reranker(cfg: Reranker | Callable[[str], str] | Mapping[str, Any] | str)
         except TypeError as error:
             raise ValueError(f"The reranker {dict(cfg)!r} cannot be made: {error}") from None
     if callable(getattr(cfg, "score", None)):
-        return cfg  # type: ignore[return-value]
+        return cast("Reranker", cfg)
     if callable(cfg):
         return ChatReranker(cfg)
     raise ValueError(f"A reranker has score(query, texts), or is a function or a dict; not {cfg!r}")

@@ -25,7 +25,7 @@ from qwen_agentkit.version import __version__
 
 _CODES = {404: "not_found", 405: "method_not_allowed", 413: TOO_LARGE}
 
-_ERROR = {
+_ERROR: dict[str, Any] = {
     "description": "An error in OpenAI's shape.",
     "content": {
         "application/json": {
@@ -48,6 +48,8 @@ _ERROR = {
         }
     },
 }
+# 422 is FastAPI's own shape unless it is described here.
+_RESPONSES: dict[int | str, dict[str, Any]] = {"4XX": _ERROR, "422": _ERROR, "5XX": _ERROR}
 
 
 def build_app(agents: Agent | Sequence[Agent], options: ServerOptions | None = None) -> FastAPI:
@@ -71,8 +73,7 @@ def build_app(agents: Agent | Sequence[Agent], options: ServerOptions | None = N
         version=__version__,
         description="Agents over HTTP.",
         lifespan=lifespan,
-        # 422 is FastAPI's own shape unless it is described here.
-        responses={"4XX": _ERROR, "422": _ERROR, "5XX": _ERROR},  # type: ignore[dict-item]
+        responses=_RESPONSES,
         **_quiet(),
     )
     app.state.service = service

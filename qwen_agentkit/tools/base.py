@@ -39,7 +39,7 @@ __all__ = [
     "register_tool",
 ]
 
-_ToolClass = TypeVar("_ToolClass", bound=type)
+_ToolClass = TypeVar("_ToolClass", bound="type[BaseTool]")
 
 
 def register_tool(name: str, allow_overwrite: bool = False) -> Callable[[_ToolClass], _ToolClass]:
@@ -62,7 +62,7 @@ def register_tool(name: str, allow_overwrite: bool = False) -> Callable[[_ToolCl
         if holder is not None and not allow_overwrite and not _is_same_class(holder, tool_class):
             if name in YIELDING and _is_built_in(tool_class.__module__):
                 # The program's own tool was there first; the built-in class is still to be had by import.
-                tool_class.name = name  # type: ignore[attr-defined]
+                tool_class.name = name
                 return tool_class
             if name not in YIELDING or not _is_built_in(holder[0]):
                 raise ValueError(
@@ -72,7 +72,7 @@ def register_tool(name: str, allow_overwrite: bool = False) -> Callable[[_ToolCl
         own_name = tool_class.__dict__.get("name")
         if own_name and own_name != name:
             raise ValueError(f"{tool_class.__name__}.name is {own_name!r}, but it is registered as {name!r}")
-        tool_class.name = name  # type: ignore[attr-defined]
+        tool_class.name = name
         TOOL_REGISTRY[name] = tool_class
         return tool_class
 

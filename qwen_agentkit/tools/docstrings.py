@@ -57,11 +57,12 @@ def read_docstring(text: str | None) -> Docstring:
         google = _GOOGLE_HEAD.match(line)
         numpy = _NUMPY_HEAD.match(line) if _is_underlined(lines, position) else None
         sphinx = _SPHINX_FIELD.match(line)
-        if google or numpy:
+        head = google or numpy
+        if head:
             in_description = False
             start = position + (2 if numpy else 1)
             end = _section_end(lines, start, indented=bool(google))
-            name = (google or numpy)[1].lower()  # type: ignore[index]
+            name = head[1].lower()
             if name in _PARAMETER_HEADS:
                 read = _google_entries if google else _numpy_entries
                 found.parameters.update(read(lines[start:end]))

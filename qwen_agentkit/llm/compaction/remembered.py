@@ -38,7 +38,7 @@ class Remembered:
             return {"most": self._most, "held": list(self._held.items())}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(state["most"])  # type: ignore[misc]
+        Remembered.__init__(self, state["most"])
         self._held.update(state["held"])
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Remembered:
