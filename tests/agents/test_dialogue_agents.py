@@ -15,8 +15,8 @@ from qwen_agentkit.agents.virtual_memory_agent import VirtualMemoryAgent
 from qwen_agentkit.llm.history import check_history
 from qwen_agentkit.schema import ContentItem, FunctionCall, Message
 from qwen_agentkit.testing import ScriptedChatModel, call
-from qwen_agentkit.tools.base import BaseTool
 from qwen_agentkit.utils.knowledge import read_knowledge
+from tests.agents.looking import Look
 
 
 @pytest.fixture(autouse=True)
@@ -59,15 +59,6 @@ def test_the_end_and_what_cannot_be_read_are_a_stop(reply):
 
 def test_a_fenced_list_is_read():
     assert human('```json\n["Hi there"]\n```').run_nonstream([])[-1].content == "Hi there"
-
-
-class Look(BaseTool):
-    name = "look"
-    description = "Looks."
-    parameters = {"type": "object", "properties": {}}
-
-    def call(self, params, **kwargs):
-        return "seen"
 
 
 def test_a_dialogue_goes_on_until_the_human_stops_with_roles_swapped_for_them():

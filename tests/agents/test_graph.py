@@ -21,7 +21,7 @@ from qwen_agentkit.cancel import CancelToken
 from qwen_agentkit.llm.history import check_history
 from qwen_agentkit.schema import Message
 from qwen_agentkit.testing import ScriptedChatModel, call
-from qwen_agentkit.tools.base import BaseTool
+from tests.agents.looking import Look
 
 ASK = [Message("user", "Go")]
 
@@ -276,15 +276,6 @@ def test_a_graph_waits_for_a_human_and_goes_on_behind_them():
     assert response[-1].content == PENDING_USER_INPUT
     assert response[-1].extra["end"] == "paused"
     assert order(graph, [Message("user", "yes")], state=TeamState.from_json(state.to_json())) == "b"
-
-
-class Look(BaseTool):
-    name = "look"
-    description = "Looks."
-    parameters = {"type": "object", "properties": {}}
-
-    def call(self, params, **kwargs):
-        return "seen"
 
 
 def test_nodes_with_tools_leave_a_valid_history():

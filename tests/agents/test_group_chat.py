@@ -17,16 +17,7 @@ from qwen_agentkit.limits import RunLimits
 from qwen_agentkit.llm.history import check_history
 from qwen_agentkit.schema import ContentItem, Message
 from qwen_agentkit.testing import ScriptedChatModel, call
-from qwen_agentkit.tools.base import BaseTool
-
-
-class Look(BaseTool):
-    name = "look"
-    description = "Looks something up."
-    parameters = {"type": "object", "properties": {}}
-
-    def call(self, params, **kwargs):
-        return "found"
+from tests.agents.looking import Look
 
 
 class Echo(Agent):
@@ -197,7 +188,7 @@ def test_images_reach_every_member():
 
 def test_a_history_with_parallel_tool_calls_goes_on():
     model = ScriptedChatModel([[call("look"), call("look")], "Two found.", "And now?"])
-    team = [FnCallAgent([Look()], model, name="A"), FnCallAgent(llm=model, name="B")]
+    team = [FnCallAgent([Look("found")], model, name="A"), FnCallAgent(llm=model, name="B")]
     chat = GroupChat(team, "round_robin")
     messages = [Message("user", "Look twice")]
     messages.extend(chat.run_nonstream(messages, max_round=1))
@@ -207,7 +198,7 @@ def test_a_history_with_parallel_tool_calls_goes_on():
     assert messages[-1].name == "B"
     assert [m.content for m in model.requests[-1].messages] == ["user: Look twice\nA: Two found.\nB: "]
     model = ScriptedChatModel(["Again."])
-    back = GroupChat([FnCallAgent([Look()], model, name="A"), FnCallAgent(llm=model, name="B")], "round_robin")
+    back = GroupChat([FnCallAgent([Look("found")], model, name="A"), FnCallAgent(llm=model, name="B")], "round_robin")
     back.run_nonstream(messages, max_round=1)
     assert [m.role for m in model.requests[-1].messages].count("function") == 2
 

@@ -15,17 +15,9 @@ from qwen_agentkit.llm.history import check_history
 from qwen_agentkit.schema import Message
 from qwen_agentkit.testing import ScriptedChatModel, call
 from qwen_agentkit.tools.base import BaseTool
+from tests.agents.looking import Look
 
 ASK = [Message("user", "My bill is wrong")]
-
-
-class Look(BaseTool):
-    name = "look"
-    description = "Looks the customer up."
-    parameters = {"type": "object", "properties": {}}
-
-    def call(self, params, **kwargs):
-        return "customer 7, gold"
 
 
 class Broken(BaseTool):
@@ -89,7 +81,12 @@ def test_a_new_request_goes_to_whoever_holds_the_conversation():
 
 
 def test_the_other_calls_results_and_the_message_reach_the_target_and_stay_in_its_view():
-    desk = member("desk", [[call("look"), to("billing")]], Handoff("billing", message="Please refund."), tools=[Look()])
+    desk = member(
+        "desk",
+        [[call("look"), to("billing")]],
+        Handoff("billing", message="Please refund."),
+        tools=[Look("customer 7, gold")],
+    )
     billing = member("billing", ["Refunded.", "Sure."])
     chat = GroupChat([desk, billing], "handoff")
     messages = ASK + chat.run_nonstream(ASK)
@@ -159,7 +156,7 @@ def test_only_on_failure_forbids_passing_on_until_a_tool_failed():
 
 
 def test_a_streamed_handoff_is_told_of_once():
-    desk = member("desk", [[call("look"), to("billing")]], "billing", tools=[Look()])
+    desk = member("desk", [[call("look"), to("billing")]], "billing", tools=[Look("customer 7, gold")])
     events = list(GroupChat([desk, member("billing", ["Refunded."])], "handoff").run_events(ASK))
     started = [event.name for event in events if isinstance(event, ToolCallStarted)]
     assert sorted(started) == ["look", "transfer_to_billing"]

@@ -28,7 +28,7 @@ from qwen_agentkit.agents.group_chat import GroupChat
 from qwen_agentkit.limits import Usage
 from qwen_agentkit.schema import FunctionCall, Message
 from qwen_agentkit.testing import ScriptedChatModel, call, reply
-from qwen_agentkit.tools.base import BaseTool
+from tests.agents.looking import Look
 
 ASK = [Message("user", "Say TERMINATE when done")]
 
@@ -314,15 +314,6 @@ def test_a_turn_that_goes_on_too_long_is_broken_off_even_in_a_blocked_read():
     assert time.monotonic() - began < 2
     assert response[-1].extra["end"] == "limit:seconds"
     assert response[-1].content.startswith("half")
-
-
-class Look(BaseTool):
-    name = "look"
-    description = "Looks."
-    parameters = {"type": "object", "properties": {}}
-
-    def call(self, params, **kwargs):
-        return "seen"
 
 
 def test_a_turn_that_uses_too_many_tokens_is_broken_off_between_its_model_calls():

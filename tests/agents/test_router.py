@@ -17,7 +17,7 @@ from qwen_agentkit.errors import ModelServiceError
 from qwen_agentkit.events import SpeakerSelected, TextDelta
 from qwen_agentkit.schema import ContentItem, Message
 from qwen_agentkit.testing import ScriptedChatModel, call
-from qwen_agentkit.tools.base import BaseTool
+from tests.agents.looking import Look
 
 WORKERS = ["weather", "calculator"]
 ROUTE = '{"worker": "weather", "confidence": 0.9, "reason": "about rain"}'
@@ -143,15 +143,6 @@ def test_the_prompt_speaks_the_language_of_the_conversation_and_can_be_replaced(
     own = team(["ok"], prompts={"route": "Helpers: {names}."})
     own.run_nonstream(ask("Hi"))
     assert own.llm.requests[0].messages[0].content.endswith("Helpers: weather, calculator.")
-
-
-class Look(BaseTool):
-    name = "look"
-    description = "Looks."
-    parameters = {"type": "object", "properties": {}}
-
-    def call(self, params, **kwargs):
-        return "seen"
 
 
 def test_a_router_may_have_tools_of_its_own_and_still_route():

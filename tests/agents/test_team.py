@@ -25,17 +25,9 @@ from qwen_agentkit.run_context import current_run
 from qwen_agentkit.schema import Message
 from qwen_agentkit.testing import ScriptedChatModel, call, reply
 from qwen_agentkit.tools.base import BaseTool
+from tests.agents.looking import Look
 
 ASK = [Message("user", "Go")]
-
-
-class Look(BaseTool):
-    name = "look"
-    description = "Looks."
-    parameters = {"type": "object", "properties": {}}
-
-    def call(self, params, **kwargs):
-        return "seen"
 
 
 class Talker(Agent):
