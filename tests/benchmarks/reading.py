@@ -110,9 +110,9 @@ def pdfs(paths: list[Path]) -> None:
 
 
 def row(label: str, files: int, read: int, wall: float, cpu: float) -> None:
-    """One line of the table."""
+    """One line of the table; the rate is that of the files that were read, since an error is soon made."""
     print(
-        f"{label:16}{files:6} files{read:6} read{wall:9.1f} s{cpu:9.1f} CPU s{files / max(cpu, 1e-9):9.1f} a CPU second"
+        f"{label:16}{files:6} files{read:6} read{wall:9.1f} s{cpu:9.1f} CPU s{read / max(cpu, 1e-9):9.1f} a CPU second"
     )
 
 
