@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 _HEADS = {
@@ -11,6 +12,17 @@ _HEADS = {
 }
 
 PENDING, DELIVERED, NOT_DELIVERED = "pending", "delivered", "not_delivered"
+
+
+def checked_text(text: str) -> str:
+    """The text of a follow-up.
+
+    Raises:
+        ValueError: It is blank.
+    """
+    if not isinstance(text, str) or not text.strip():
+        raise ValueError(f"A follow-up is text that says something, not {text!r}")
+    return text
 
 
 @dataclass
@@ -26,11 +38,17 @@ class Ticket:
     text: str
     status: str = PENDING
     _decided: threading.Event = field(default_factory=threading.Event, repr=False)
+    _mail: FollowUps | None = field(default=None, repr=False, compare=False)
 
     def wait(self, seconds: float | None = None) -> str:
         """Waits until it is known whether the text reached the model; returns the status."""
         self._decided.wait(seconds)
         return self.status
+
+    def withdraw(self) -> None:
+        """Takes the text back, unless it was delivered."""
+        if self._mail is not None:
+            self._mail._withdraw(self)
 
     def _decide(self, status: str) -> None:
         self.status = status
@@ -47,6 +65,22 @@ class FollowUps:
         self._lock = threading.Lock()
         self._waiting: list[Ticket] = []
         self._closed = False
+        # Texts that come another way, as from another process.
+        self._posted: Callable[[], list[str]] = list
+
+    def also_from(self, posted: Callable[[], list[str]]) -> None:
+        """Takes texts from elsewhere too.
+
+        Args:
+            posted: Gives the texts that are new since it was last asked.
+        """
+        self._posted = posted
+
+    def _withdraw(self, ticket: Ticket) -> None:
+        with self._lock:
+            if ticket in self._waiting:
+                self._waiting.remove(ticket)
+                ticket._decide(NOT_DELIVERED)
 
     def send(self, text: str) -> Ticket:
         """Leaves a text for the run.
@@ -54,9 +88,7 @@ class FollowUps:
         Raises:
             ValueError: The text is blank.
         """
-        if not isinstance(text, str) or not text.strip():
-            raise ValueError(f"A follow-up is text that says something, not {text!r}")
-        ticket = Ticket(text)
+        ticket = Ticket(checked_text(text), _mail=self)
         with self._lock:
             if self._closed:
                 ticket._decide(NOT_DELIVERED)
@@ -68,11 +100,12 @@ class FollowUps:
         """The waiting texts, numbered, for the end of a tool result; "" when there are none."""
         with self._lock:
             tickets, self._waiting = self._waiting, []
-        if not tickets:
-            return ""
         for ticket in tickets:
             ticket._decide(DELIVERED)
-        lines = [f"{number}. {ticket.text}" for number, ticket in enumerate(tickets, 1)]
+        texts = [*(ticket.text for ticket in tickets), *self._posted()]
+        if not texts:
+            return ""
+        lines = [f"{number}. {text}" for number, text in enumerate(texts, 1)]
         return "\n".join([_HEADS["zh" if lang == "zh" else "en"], *lines])
 
     def close(self) -> None:

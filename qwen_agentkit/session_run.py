@@ -76,13 +76,15 @@ def run_in_session(
 
 
 def _went_to_the_running_run(session: Session, new: list[Message], cancelled: Callable[[], bool]) -> bool:
-    """Hands new text to the run that is under way in this process; whether it reached the model there."""
+    """Hands new text to the run that is under way in the session; whether it reached the model there."""
     text = "\n\n".join(filter(None, (text_of(message) for message in new)))
     ticket = session.follow_up(text) if text.strip() else None
     if ticket is None:
         return False
-    while ticket.wait(_POLL_SECONDS) == PENDING and not cancelled():
-        pass
+    while ticket.wait(_POLL_SECONDS) == PENDING:
+        if cancelled():
+            ticket.withdraw()
+            break
     return ticket.status == DELIVERED
 
 

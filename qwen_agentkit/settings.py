@@ -27,6 +27,13 @@ def _flag(text: str) -> bool:
     raise ValueError("wants true or false")
 
 
+def _busy_choice(text: str) -> str:
+    word = text.strip()
+    if word in ("wait", "follow_up"):
+        return word
+    raise ValueError("wants wait or follow_up")
+
+
 def _list(text: str) -> list[str]:
     value = ast.literal_eval(text)
     if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) for item in value):
@@ -44,6 +51,9 @@ _DEFAULTS: dict[str, tuple[Any, Callable[[str], Any]]] = {
     "DEFAULT_WORKSPACE": ("workspace", str),
     # Where sessions and facts are kept, an SQLAlchemy address; empty: `sessions.sqlite` in the workspace.
     "SESSIONS": ("", str),
+    # What a message does while a run is under way in its session: `wait`, or `follow_up` to go to that run. Empty:
+    # `follow_up` at the web page, `wait` elsewhere.
+    "ON_BUSY": ("", _busy_choice),
     # Tokens of retrieved text that go into one prompt.
     "DEFAULT_MAX_REF_TOKEN": (20000, int),
     # Tokens of one chunk of a document.

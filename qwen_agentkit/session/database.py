@@ -14,8 +14,7 @@ from qwen_agentkit.utils.optional import need
 sa = need("sqlalchemy", extra="sessions")
 
 # Raised with every change of the tables; `MIGRATIONS` says how to come there from the version before.
-SCHEMA_VERSION = 1
-MIGRATIONS: dict[int, Callable[[Any], None]] = {}
+SCHEMA_VERSION = 2
 
 _BUSY_MILLISECONDS = 60_000
 
@@ -62,6 +61,18 @@ runs = sa.Table(
     sa.Column("response", sa.Text, nullable=False),
     sa.Column("started_at", sa.Float, nullable=False),
 )
+# Texts for a run that is under way in another process.
+follow_ups = sa.Table(
+    "qwen_agentkit_follow_ups",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True, autoincrement=True),
+    sa.Column("session", sa.ForeignKey(sessions.c.id, ondelete="CASCADE"), nullable=False, index=True),
+    sa.Column("text", sa.Text, nullable=False),
+    sa.Column("status", sa.String(16), nullable=False),
+    sa.Column("created_at", sa.Float, nullable=False),
+)
+
+MIGRATIONS: dict[int, Callable[[Any], None]] = {2: follow_ups.create}
 
 
 def open_engine(address: str) -> Any:

@@ -136,13 +136,17 @@ class Session:
         return self.store._fork(self.key, at, session_id)
 
     def follow_up(self, text: str) -> Ticket | None:
-        """Sends a text to the run that is under way in this session in this process.
+        """Sends a text to the run that is under way in this session, here or in another process.
 
         Returns:
-            A ticket that says whether the text reached the model; None when no run is under way here.
+            A ticket that says whether the text reached the model; None when no run is under way.
+
+        Raises:
+            ValueError: The text is blank.
+            KeyError: The session was deleted.
         """
         mail = self.store._mailboxes.get(self.key)
-        return None if mail is None else mail.send(text)
+        return self.store._post(self.key, text) if mail is None else mail.send(text)
 
     @contextmanager
     def hold(self, wait: float | None = None, cancelled: Callable[[], bool] | None = None) -> Iterator[Lease]:
@@ -155,7 +159,9 @@ class Session:
         Raises:
             TimeoutError: Another run did not end in time, or the wait was cancelled.
         """
-        lease = self.store._acquire(self.key, wait, cancelled)
+        from qwen_agentkit.session.lease import acquire
+
+        lease = acquire(self.store, self.key, wait, cancelled)
         try:
             yield lease
         finally:

@@ -11,17 +11,17 @@ import os
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from qwen_agentkit import settings
-from qwen_agentkit.follow_ups import FollowUps
+from qwen_agentkit.follow_ups import FollowUps, Ticket, checked_text
 from qwen_agentkit.schema import USER, Message
+from qwen_agentkit.session.database import follow_ups, open_engine, runs, sa, sessions
 from qwen_agentkit.session.database import messages as messages_table
-from qwen_agentkit.session.database import open_engine, runs, sa, sessions
-from qwen_agentkit.session.lease import LEASE_SECONDS, Lease, is_dead, new_holder, now, poll_pause
+from qwen_agentkit.session.posted import old, post, take
 from qwen_agentkit.session.session import LOCAL_USER, Fragment, Session, SessionInfo
 from qwen_agentkit.utils.message_text import text_of
 from qwen_agentkit.utils.session_ends import tell_deleted
@@ -41,14 +41,16 @@ class SessionStore:
         address: An SQLAlchemy address: `sqlite:///path.sqlite`, `postgresql+psycopg://user@host/name`. None is
             `settings.SESSIONS`, and when that is empty `sessions.sqlite` in the workspace.
         on_busy: What a message does that arrives while a run is under way in its session: `wait` for the run's
-            end, or `follow_up`: go to that run, if it is one of this process, and only else wait.
+            end, or `follow_up`: go to that run, in whatever process, and wait only where the run takes it no more.
+            None is `settings.ON_BUSY`, and when that is empty `wait`.
 
     Raises:
         MissingDependencyError: SQLAlchemy (or, for PostgreSQL, psycopg) is not installed.
         ValueError: The address is not understood, or the store is of a newer version.
     """
 
-    def __init__(self, address: str | None = None, on_busy: str = "wait") -> None:
+    def __init__(self, address: str | None = None, on_busy: str | None = None) -> None:
+        on_busy = on_busy or settings.ON_BUSY or "wait"
         if on_busy not in ("wait", "follow_up"):
             raise ValueError(f"on_busy is 'wait' or 'follow_up', not {on_busy!r}")
         self.on_busy = on_busy
@@ -185,7 +187,7 @@ class SessionStore:
         with self._engine.begin() as connection:
             held = connection.execute(sa.select(sessions.c.session_id).where(sessions.c.user_id == user_id)).all()
             ids = sa.select(sessions.c.id).where(sessions.c.user_id == user_id)
-            for table in (runs, messages_table):
+            for table in (runs, follow_ups, messages_table):
                 connection.execute(table.delete().where(table.c.session.in_(ids)))
             count = connection.execute(sessions.delete().where(sessions.c.user_id == user_id)).rowcount
         for session_id in (*(row.session_id for row in held), None):
@@ -271,7 +273,7 @@ class SessionStore:
             row = self._row(connection, key)
             if row is None:
                 return
-            for table in (runs, messages_table):
+            for table in (runs, follow_ups, messages_table):
                 connection.execute(table.delete().where(table.c.session == row.id))
             connection.execute(sessions.delete().where(sessions.c.id == row.id))
         tell_deleted(*key)
@@ -295,54 +297,15 @@ class SessionStore:
     def mailbox(self, key: Key, mail: FollowUps) -> Iterator[None]:
         """Makes a running run's mailbox known, for `Session.follow_up`."""
         self._mailboxes[key] = mail
+        mail.also_from(lambda: take(self, key))
         try:
             yield
         finally:
             self._mailboxes.pop(key, None)
             mail.close()
 
-    def _acquire(self, key: Key, wait: float | None, cancelled: Callable[[], bool] | None) -> Lease:
-        holder, began = new_holder(), time.monotonic()
-        while True:
-            with self._engine.begin() as connection:
-                row = self._must_row(connection, key)
-                if self._take(connection, row.id, holder):
-                    return Lease(self, row.id, holder)
-            waited = time.monotonic() - began
-            if (wait is not None and waited >= wait) or (cancelled is not None and cancelled()):
-                raise TimeoutError(f"Another run is under way in the session {key[1]!r}")
-            pause = poll_pause(waited)
-            time.sleep(pause if wait is None else min(pause, max(0.0, wait - waited)))
-
-    def _take(self, connection: Any, row: int, holder: str) -> bool:
-        moment = now(connection.dialect.name)
-        held = connection.execute(sa.select(sessions.c.holder).where(sessions.c.id == row)).scalar()
-        free = sa.or_(sessions.c.holder.is_(None), sessions.c.lease_until < moment)
-        if held is not None and is_dead(held):
-            free = sessions.c.holder == held
-        taken = connection.execute(
-            sessions.update()
-            .where(sessions.c.id == row, free)
-            .values(holder=holder, lease_until=moment + LEASE_SECONDS)
-        )
-        return taken.rowcount == 1
-
-    def _extend(self, row: int, holder: str) -> None:
-        with self._engine.begin() as connection:
-            moment = now(connection.dialect.name)
-            connection.execute(
-                sessions.update()
-                .where(sessions.c.id == row, sessions.c.holder == holder)
-                .values(lease_until=moment + LEASE_SECONDS)
-            )
-
-    def _release(self, row: int, holder: str) -> None:
-        with self._engine.begin() as connection:
-            connection.execute(
-                sessions.update()
-                .where(sessions.c.id == row, sessions.c.holder == holder)
-                .values(holder=None, lease_until=None)
-            )
+    def _post(self, key: Key, text: str) -> Ticket | None:
+        return post(self, key, checked_text(text))
 
     def begin_run(self, key: Key, run_id: str, messages: Sequence[Message]) -> None:
         """A run begins: its input is in the history from now on."""
@@ -350,6 +313,7 @@ class SessionStore:
             row = self._must_row(connection, key)
             self._add(connection, row, messages)
             connection.execute(runs.delete().where(runs.c.session == row.id))
+            connection.execute(follow_ups.delete().where(old(row.id)))
             connection.execute(
                 runs.insert().values(session=row.id, run_id=run_id, response="[]", started_at=time.time())
             )

@@ -11,6 +11,7 @@ import pytest
 from qwen_agentkit import Agent, CancelToken, Message, tool
 from qwen_agentkit.agents import FnCallAgent
 from qwen_agentkit.errors import ModelServiceError
+from qwen_agentkit.follow_ups import FollowUps
 from qwen_agentkit.llm.history import check_history
 from qwen_agentkit.session import SessionStore
 from qwen_agentkit.testing import ScriptedChatModel, call, reply
@@ -162,6 +163,131 @@ def test_a_message_that_arrives_meanwhile_becomes_a_follow_up(address):
         assert "in blue" in str([message.content for message in session.messages()])
         assert session.follow_up("too late") is None
         assert agent.chat("now", session=session) == "later"
+
+
+RUNNING_ELSEWHERE = """
+    import sys
+    from pathlib import Path
+    from qwen_agentkit import tool
+    from qwen_agentkit.agents import FnCallAgent
+    from qwen_agentkit.session import SessionStore
+    from qwen_agentkit.testing import ScriptedChatModel, call
+
+    session = SessionStore(sys.argv[1]).session("s", sys.argv[2])
+
+    @tool
+    def working() -> str:
+        'Works.'
+        print("working", flush=True)
+        sys.stdin.readline()
+        return "done"
+
+    model = ScriptedChatModel([call("working"), "ok"])
+    FnCallAgent(function_list=[working], llm=model).chat("go", session=session)
+"""
+
+
+@pytest.fixture
+def running_elsewhere(address):
+    """A run in another process that stands in a tool until it gets a line; with it, its session as seen from here."""
+    with SessionStore(address, on_busy="follow_up") as store:
+        session = store.session("s", f"user-{uuid.uuid4().hex[:8]}")
+        process = subprocess.Popen(
+            [sys.executable, "-c", textwrap.dedent(RUNNING_ELSEWHERE), address, session.user_id],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stdout.readline() == "working\n"
+        yield process, session
+        process.kill()
+        process.wait()
+        process.stdin.close()
+        process.stdout.close()
+
+
+def let_go(process):
+    process.stdin.write("\n")
+    process.stdin.flush()
+    assert process.wait(20) == 0
+
+
+def test_a_follow_up_reaches_a_run_in_another_process(running_elsewhere):
+    process, session = running_elsewhere
+    ticket = session.follow_up("in blue, please")
+    assert ticket.wait(0.3) == "pending"
+    let_go(process)
+    assert ticket.wait(10) == "delivered"
+    assert "in blue, please" in str([message.content for message in session.messages()])
+
+
+def test_a_message_becomes_a_follow_up_of_a_run_in_another_process(running_elsewhere):
+    process, session = running_elsewhere
+    agent, answers = FnCallAgent(llm=ScriptedChatModel(["later"])), []
+    follower = threading.Thread(
+        target=lambda: answers.append(agent.run_nonstream([Message("user", "in red")], session=session))
+    )
+    follower.start()
+    follower.join(0.5)
+    assert follower.is_alive()
+    let_go(process)
+    follower.join(10)
+    assert answers == [[]]
+    assert "in red" in str([message.content for message in session.messages()])
+    assert agent.chat("now?", session=session) == "later"
+
+
+def test_a_follow_up_of_a_run_that_died_is_not_delivered_and_becomes_a_turn(running_elsewhere):
+    process, session = running_elsewhere
+    ticket = session.follow_up("too late")
+    process.kill()
+    process.wait()
+    assert ticket.wait(10) == "not_delivered"
+    assert FnCallAgent(llm=ScriptedChatModel(["seen"])).chat("too late", session=session) == "seen"
+    check_history(session.messages())
+
+
+def test_a_follow_up_that_was_taken_back_reaches_nobody(running_elsewhere):
+    process, session = running_elsewhere
+    token = CancelToken()
+    threading.Timer(0.3, token.cancel).start()
+    with pytest.raises(TimeoutError):
+        FnCallAgent(llm=ScriptedChatModel(["x"])).run_nonstream(
+            [Message("user", "never mind")], session=session, cancel=token
+        )
+    ticket = session.follow_up("nor this")
+    ticket.withdraw()
+    assert ticket.wait(1) == "not_delivered"
+    let_go(process)
+    said = str([message.content for message in session.messages()])
+    assert "never mind" not in said and "nor this" not in said
+
+
+def test_a_follow_up_of_a_deleted_session_is_not_delivered(running_elsewhere):
+    _, session = running_elsewhere
+    ticket = session.follow_up("where am I?")
+    session.delete()
+    assert ticket.wait(5) == "not_delivered"
+
+
+def test_a_local_follow_up_can_be_taken_back():
+    mail = FollowUps()
+    kept, taken_back = mail.send("keep"), mail.send("take back")
+    taken_back.withdraw()
+    assert taken_back.status == "not_delivered" and "take back" not in mail.take("en")
+    kept.withdraw()
+    assert kept.status == "delivered"
+
+
+def test_what_a_message_does_that_arrives_meanwhile_is_a_setting(address, monkeypatch):
+    with SessionStore(address) as store:
+        assert store.on_busy == "wait"
+    monkeypatch.setenv("QWEN_AGENTKIT_ON_BUSY", "follow_up")
+    with SessionStore(address) as store, SessionStore(address, on_busy="wait") as other:
+        assert (store.on_busy, other.on_busy) == ("follow_up", "wait")
+    monkeypatch.setenv("QWEN_AGENTKIT_ON_BUSY", "often")
+    with pytest.raises(ValueError, match="wait or follow_up"):
+        SessionStore(address)
 
 
 def test_a_conversation_in_memory_holds_its_history_and_forgets_it(session):

@@ -196,16 +196,30 @@ def test_a_newer_store_is_refused_and_an_older_one_upgraded_with_a_backup(tmp_pa
     def add_column(connection):
         connection.exec_driver_sql("ALTER TABLE qwen_agentkit_sessions ADD COLUMN colour TEXT")
 
-    monkeypatch.setattr(database, "SCHEMA_VERSION", 2)
-    monkeypatch.setitem(database.MIGRATIONS, 2, add_column)
+    monkeypatch.setattr(database, "SCHEMA_VERSION", 3)
+    monkeypatch.setitem(database.MIGRATIONS, 3, add_column)
     with SessionStore(address) as store:
         assert store.session("s", "u").messages() == said("kept")
-    (backup,) = [name for name in os.listdir(tmp_path) if "version-1" in name]
-    monkeypatch.setattr(database, "SCHEMA_VERSION", 1)
-    with pytest.raises(ValueError, match="version 2"):
+    (backup,) = [name for name in os.listdir(tmp_path) if "version-2" in name]
+    monkeypatch.setattr(database, "SCHEMA_VERSION", 2)
+    with pytest.raises(ValueError, match="version 3"):
         SessionStore(address)
     with SessionStore(f"sqlite:///{tmp_path / backup}") as store:
         assert store.session("s", "u").messages() == said("kept")
+
+
+def test_a_store_of_the_first_version_gets_what_the_second_has(tmp_path):
+    address = f"sqlite:///{tmp_path}/first.sqlite"
+    with SessionStore(address) as store:
+        store.session("s", "u").append(said("kept"))
+        with store._engine.begin() as connection:
+            connection.exec_driver_sql("DROP TABLE qwen_agentkit_follow_ups")
+            connection.exec_driver_sql("UPDATE qwen_agentkit_meta SET value = '1' WHERE key = 'schema_version'")
+    with SessionStore(address, on_busy="follow_up") as store:
+        session = store.session("s", "u")
+        assert session.messages() == said("kept") and session.follow_up("x") is None
+        with session.hold():
+            assert session.follow_up("x").status == "pending"
 
 
 @pytest.mark.parametrize("address_given", ["mysql://h/x", "nonsense", "sqlite:///\x00"])
