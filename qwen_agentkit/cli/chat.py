@@ -17,7 +17,7 @@ from qwen_agentkit.cli.documents import Opened, open_assistant, open_indexed
 from qwen_agentkit.cli.index_place import IndexPlace, named_index, open_index
 from qwen_agentkit.cli.model_options import ApiKey, Model, ModelServer, is_extractive, model_config, model_name
 from qwen_agentkit.cli.status import FAILED, OK, WrongUse, finish
-from qwen_agentkit.cli.stored_sessions import SessionId, StoreAddress, User, open_sessions
+from qwen_agentkit.cli.stored_sessions import Busy, OnBusy, SessionId, StoreAddress, User, open_sessions
 from qwen_agentkit.cli.terminal import prompt, remark, say, write_json
 from qwen_agentkit.errors import QwenAgentKitError
 from qwen_agentkit.session.session import LOCAL_USER
@@ -46,6 +46,7 @@ def chat(
     session: SessionId = None,
     user: User = LOCAL_USER,
     store: StoreAddress = None,
+    on_busy: OnBusy = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -72,7 +73,7 @@ def chat(
             list(files or []),
             model_config(model, model_server, api_key),
             index,
-            _Kept(session, user, store) if session else None,
+            _Kept(session, user, store, on_busy) if session else None,
             explain,
             as_json,
         ),
@@ -86,6 +87,7 @@ class _Kept:
     session_id: str
     user: str
     store: str | None
+    on_busy: Busy | None
 
 
 def _chat(
@@ -102,7 +104,7 @@ def _chat(
             opened = open_assistant(files, config)
         talk = _Talk(opened, config, explain, as_json)
         if kept is not None:
-            sessions = stack.enter_context(open_sessions(kept.store))
+            sessions = stack.enter_context(open_sessions(kept.store, kept.on_busy))
             talk.session = sessions.session(kept.session_id, kept.user)
             talk.conversation = [message.model_dump() for message in talk.session.messages()]
         return _converse(talk)
@@ -164,6 +166,8 @@ def _turn(line: str, talk: _Talk) -> int:
     talk.conversation.extend(result.messages)
     if result.stopped:
         say("Stopped.")
+    elif talk.session is not None and not result.messages:
+        remark("Your message went to the answer that is under way in this conversation elsewhere.")
     explanations = talk.opened.explain(line) if talk.explain and not result.stopped else []
     if talk.as_json:
         shown = result.to_json(talk.opened.problems, model_name(talk.config))

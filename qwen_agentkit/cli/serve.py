@@ -12,6 +12,7 @@ from qwen_agentkit.agent import Agent
 from qwen_agentkit.cli.common_options import Quiet
 from qwen_agentkit.cli.loading import load_agent
 from qwen_agentkit.cli.status import OK, WrongUse, finish
+from qwen_agentkit.cli.stored_sessions import OnBusy
 from qwen_agentkit.cli.terminal import is_quiet, say
 from qwen_agentkit.log import setup_logger
 from qwen_agentkit.server.entry import DEFAULT_PORT
@@ -52,6 +53,7 @@ def serve(
     store: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Where sessions are kept, such as postgresql+psycopg://...")
     ] = None,
+    on_busy: OnBusy = None,
     cors_origin: Annotated[
         list[str] | None, typer.Option(metavar="ORIGIN", help="A web page that may call; may be given several times.")
     ] = None,
@@ -83,6 +85,7 @@ def serve(
             tokens=tokens,
             without_token=no_token,
             store=store,
+            on_busy=on_busy.value if on_busy else None,
             cors_origins=tuple(cors_origin or ()),
             max_running=max_running,
             max_waiting=max_waiting,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -30,9 +31,31 @@ SessionId = Annotated[
 ]
 
 
+class Busy(StrEnum):
+    """What a message does while an answer is under way in its conversation."""
+
+    wait = "wait"
+    follow_up = "follow_up"
+
+
+OnBusy = Annotated[
+    Busy | None,
+    typer.Option(
+        "--on-busy",
+        help="What a message does while an answer is under way in its conversation: wait, or go to that answer; "
+        "without it as QWEN_AGENTKIT_ON_BUSY says, else wait.",
+        show_default=False,
+    ),
+]
+
+
 @contextmanager
-def open_sessions(address: str | None) -> Iterator[SessionStore]:
+def open_sessions(address: str | None, on_busy: Busy | None = None) -> Iterator[SessionStore]:
     """The store that is meant, open within a `with` block.
+
+    Args:
+        address: None is the one of the settings.
+        on_busy: As for `SessionStore`.
 
     Raises:
         MissingDependencyError: The extra `sessions` is not installed.
@@ -43,7 +66,7 @@ def open_sessions(address: str | None) -> Iterator[SessionStore]:
     from qwen_agentkit.session.database import sa
 
     try:
-        with SessionStore(address) as store:
+        with SessionStore(address, on_busy.value if on_busy else None) as store:
             yield store
     except sa.exc.SQLAlchemyError as error:
         reason = str(error).partition("\n")[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 
+from qwen_agentkit import settings
 from qwen_agentkit.gui.texts import say
 from qwen_agentkit.schema import Message
 from qwen_agentkit.session import Session, SessionStore
@@ -30,7 +31,7 @@ class Conversations:
     def store(self) -> SessionStore:
         with self._lock:
             if self._opened is None:
-                self._opened = SessionStore(self._address)
+                self._opened = SessionStore(self._address, on_busy=settings.ON_BUSY or "follow_up")
             return self._opened
 
     def close(self) -> None:

@@ -111,8 +111,9 @@ class LiveRun:
                 return False
             text = text_of(message)
             # Only text reaches a run that is under way.
+            joins = self.session.store.on_busy == "follow_up"
             alone = isinstance(message.content, str) or all(item.text is not None for item in message.content)
-            self._queued.append((message, self._mail.send(text) if alone and text.strip() else None))
+            self._queued.append((message, self._mail.send(text) if joins and alone and text.strip() else None))
         self._change()
         return True
 
@@ -217,10 +218,22 @@ class LiveRun:
         go_on = getattr(self.agent, "resume", None)
         if go_on is not None:
             kwargs["checkpoint"] = checkpoint
+        answers = False
         for response in self.agent.run(messages, session=self.session, **kwargs):
+            answers = True
             self._show(response)
+        if not answers and self.session.store.on_busy == "follow_up":
+            self._wait_for_the_other()
         while go_on is not None and self._is_paused() and checkpoint.state is not None and not self.cancel.cancelled:
             self._resume(go_on, checkpoint)
+
+    def _wait_for_the_other(self) -> None:
+        """What was said went to a run of another process; when that has ended, its answer is shown."""
+        try:
+            with self.session.hold(None, lambda: self.cancel.cancelled):
+                self.base = self.session.messages()
+        except TimeoutError:
+            logger.info("The wait for the answer of another process was stopped")
 
     def _show(self, response: list[Message]) -> None:
         self.response = response

@@ -63,6 +63,8 @@ class ServerOptions:
         max_kept_runs: Ended runs that are kept at most.
         session_idle_seconds: After this time without use a session leaves memory; its history stays in the store.
         shutdown_seconds: How long runs may go on after the server was told to stop; then they are cancelled.
+        on_busy: What a message does that arrives while a run is under way in its session, `wait` or `follow_up`;
+            None is the setting `ON_BUSY`. Of no use with a `SessionStore`, which says so itself.
     """
 
     tokens: Mapping[str, str] = field(default_factory=dict)
@@ -88,6 +90,7 @@ class ServerOptions:
     max_kept_runs: int = 1_000
     session_idle_seconds: float = 3600.0
     shutdown_seconds: float = 30.0
+    on_busy: str | None = None
 
     def __post_init__(self) -> None:
         for token, user in self.tokens.items():

@@ -41,7 +41,9 @@ class Service:
         self.agents = agents_by_id([agents] if isinstance(agents, Agent) else agents)
         self.tokens = Tokens(options.tokens)
         self._own_store = not isinstance(options.store, SessionStore)
-        store = options.store if isinstance(options.store, SessionStore) else SessionStore(options.store)
+        store = (
+            options.store if isinstance(options.store, SessionStore) else SessionStore(options.store, options.on_busy)
+        )
         self.sessions = LiveSessions(store, options.session_idle_seconds)
         self.board = RunBoard(options, lambda run: self.metrics.count_run(run))
         self.uploads = Uploads(options)

@@ -1,13 +1,18 @@
 """`qwen-agentkit sessions` and `memory`, and `chat --session`."""
 
 import json
+import threading
+import time
 
 import pytest
 
 pytest.importorskip("sqlalchemy", reason="the extra `sessions` is not installed")
 
+from qwen_agentkit import tool
+from qwen_agentkit.agents import FnCallAgent
 from qwen_agentkit.schema import Message
 from qwen_agentkit.session import SessionStore
+from qwen_agentkit.testing import ScriptedChatModel, call
 
 
 @pytest.fixture
@@ -112,3 +117,42 @@ def test_a_database_that_does_not_answer_is_one_line_and_status_1(shell):
 def test_another_store_is_another_set_of_sessions(talks, tmp_path):
     address = f"sqlite:///{tmp_path}/other.sqlite"
     assert talks("sessions", "list", "--store", address, "--json").stdout == "[]\n"
+
+
+def test_what_is_typed_while_another_process_answers_goes_to_that_answer(cli, chat_server, tmp_path):
+    begun, let_go = threading.Event(), threading.Event()
+
+    @tool
+    def working() -> str:
+        """Works."""
+        begun.set()
+        let_go.wait(30)
+        return "done"
+
+    address = f"sqlite:///{tmp_path}/shared.sqlite"
+    with SessionStore(address) as store:
+        agent = FnCallAgent([working], ScriptedChatModel([call("working"), "Done in blue."]))
+        run = threading.Thread(target=lambda: agent.chat("go", session=store.session("plans")))
+        run.start()
+        assert begun.wait(10)
+        model = ("--model", "qwen3", "--model-server", chat_server.url)
+        place = ("--session", "plans", "--store", address)
+        asking = cli.start("chat", *model, *place, "--on-busy", "follow_up")
+        asking.stdin.write("In blue, please.\n")
+        asking.stdin.flush()
+        while not _posted(store):
+            time.sleep(0.05)
+        let_go.set()
+        out, err = asking.communicate(timeout=30)
+        run.join(10)
+        assert (asking.returncode, out) == (0, ""), err
+        assert "went to the answer that is under way" in err
+        assert "In blue, please." in str(store.session("plans").messages())
+    assert chat_server.seen == []
+    wrong = cli("chat", *model, *place, "--on-busy", "often", typed="x\n")
+    assert wrong.returncode == 2 and "'often' is not one of 'wait', 'follow_up'" in wrong.stderr
+
+
+def _posted(store):
+    with store._engine.connect() as connection:
+        return connection.exec_driver_sql("SELECT count(*) FROM qwen_agentkit_follow_ups").scalar()

@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("sqlalchemy")
 
 from qwen_agentkit import tool
-from qwen_agentkit.agents import Assistant, BasicAgent, GroupChat
+from qwen_agentkit.agents import Assistant, BasicAgent, FnCallAgent, GroupChat
 from qwen_agentkit.agents.loop.approval import Decision
 from qwen_agentkit.gui import ask_in_page
 from qwen_agentkit.gui.agents_shown import cast_of
@@ -19,6 +19,7 @@ from qwen_agentkit.gui.page import Page, Visitor
 from qwen_agentkit.schema import ContentItem, Message
 from qwen_agentkit.session import SessionStore
 from qwen_agentkit.testing import ScriptedChatModel, call, reply
+from qwen_agentkit.tools.base import BaseTool
 
 VISITOR = Visitor("local", "en", "tab")
 
@@ -46,7 +47,7 @@ def until(holds, seconds=10):
 
 @pytest.fixture
 def session():
-    with SessionStore() as store:
+    with SessionStore(on_busy="follow_up") as store:
         yield store.session("s")
 
 
@@ -213,7 +214,7 @@ def test_outside_of_a_page_the_call_pauses():
 
 
 def test_no_more_runs_work_at_once_than_allowed():
-    with SessionStore() as store:
+    with SessionStore(on_busy="follow_up") as store:
         runs = LiveRuns(limit=1)
         first = runs.start(BasicAgent(llm=ScriptedChatModel([slow()])), store.session("a"), [Message("user", "q")], {})
         until(lambda: first.response)
@@ -225,7 +226,7 @@ def test_no_more_runs_work_at_once_than_allowed():
 
 
 def test_a_run_that_ended_at_once_can_still_be_shown():
-    with SessionStore() as store:
+    with SessionStore(on_busy="follow_up") as store:
         runs, session = LiveRuns(), store.session("a")
         run = runs.start(BasicAgent(llm=ScriptedChatModel([ValueError("no")])), session, [Message("user", "q")], {})
         assert run.wait(10)
@@ -282,3 +283,65 @@ def test_a_conversation_begins_with_what_was_given():
     conversations = Conversations(None, [Message("assistant", "Welcome.")])
     assert [message.content for message in conversations.new("local").messages()] == ["Welcome."]
     conversations.close()
+
+
+class Working(BaseTool):
+    """Stands until it is let go."""
+
+    name = "working"
+    description = "Works."
+    parameters = {"type": "object", "properties": {}}
+
+    def __init__(self):
+        super().__init__()
+        self.begun, self.let_go = threading.Event(), threading.Event()
+
+    def call(self, params, **kwargs):
+        self.begun.set()
+        self.let_go.wait(10)
+        return "done"
+
+
+@pytest.fixture
+def elsewhere(session):
+    """A run in the same session that the page knows nothing of, as in another process."""
+    work = Working()
+    with SessionStore() as store:
+        agent = FnCallAgent([work], ScriptedChatModel([call("working"), "Done in blue."]))
+        run = threading.Thread(target=lambda: agent.chat("go", session=store.session("s")))
+        run.start()
+        assert work.begun.wait(5)
+        yield work
+        work.let_go.set()
+        run.join(10)
+
+
+def test_what_is_said_while_another_process_answers_goes_there_and_its_answer_is_shown(session, elsewhere):
+    run = start(BasicAgent(llm=ScriptedChatModel([])), session, "In blue, please.")
+    assert not run.wait(0.3)
+    elsewhere.let_go.set()
+    assert run.wait(10) and run.error is None
+    assert run.base[-1].content == "Done in blue." and "In blue, please." in str(run.base)
+    assert run.base == session.messages()
+
+
+def test_the_wait_for_another_process_can_be_stopped(session, elsewhere):
+    run = start(BasicAgent(llm=ScriptedChatModel([])), session, "Never mind.")
+    assert not run.wait(0.3)
+    run.stop()
+    assert run.wait(5)
+    elsewhere.let_go.set()
+    assert "Never mind." not in str(session.messages())
+
+
+def test_what_is_said_meanwhile_waits_for_its_turn_where_that_is_set():
+    work = Working()
+    agent = FnCallAgent([work], ScriptedChatModel([call("working"), "Done.", "And now blue."]))
+    with SessionStore(on_busy="wait") as store:
+        run = start(agent, store.session("t"), "go")
+        assert work.begun.wait(5)
+        assert run.send(Message("user", "In blue, please."))
+        work.let_go.set()
+        assert run.wait(10)
+        said = texts(store.session("t").messages())
+    assert said[-3:] == [("assistant", "Done."), ("user", "In blue, please."), ("assistant", "And now blue.")]
