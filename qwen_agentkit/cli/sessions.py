@@ -8,7 +8,7 @@ import typer
 
 from qwen_agentkit.cli.common_options import Json, Quiet
 from qwen_agentkit.cli.status import OK, WrongUse, finish
-from qwen_agentkit.cli.stored_sessions import StoreAddress, User, must_find, open_sessions
+from qwen_agentkit.cli.stored_sessions import StoreAddress, User, complete_session, must_find, open_sessions
 from qwen_agentkit.cli.terminal import remark, write, write_json
 from qwen_agentkit.cli.units import columns, moment_text, shortened
 from qwen_agentkit.session.session import LOCAL_USER
@@ -22,7 +22,7 @@ sessions = typer.Typer(
     rich_markup_mode=None,
 )
 
-Id = Annotated[str, typer.Argument(metavar="ID", help="Id of the session.")]
+Id = Annotated[str, typer.Argument(metavar="ID", help="Id of the session.", autocompletion=complete_session)]
 
 
 @sessions.command("list")

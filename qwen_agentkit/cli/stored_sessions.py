@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from qwen_agentkit import settings
+from qwen_agentkit.cli import configuration
 from qwen_agentkit.cli.status import WrongUse
 from qwen_agentkit.errors import QwenAgentKitError
+from qwen_agentkit.session.session import LOCAL_USER
 
 if TYPE_CHECKING:
     from qwen_agentkit.session import Session, SessionStore
@@ -26,8 +29,31 @@ StoreAddress = Annotated[
         "QWEN_AGENTKIT_SESSIONS or of the configuration file, else `sessions.sqlite` in the workspace.",
     ),
 ]
+
+
+def complete_session(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+    """The ids that a shell offers, each with its title, the last used first; none where the store cannot be had."""
+    given = context.params
+    try:
+        configuration.begin(context.find_root().params.get("config"))
+        address = given.get("store") or settings.SESSIONS
+        if not address and not Path(settings.DEFAULT_WORKSPACE, "sessions.sqlite").is_file():
+            return []  # to complete a word is no reason to make a store
+        with open_sessions(address) as store:
+            infos = store.sessions(given.get("user") or LOCAL_USER)
+    except (QwenAgentKitError, ValueError, OSError):
+        return []  # what is wrong is said when the command runs; a shell that completes has no place for it
+    return [(info.session_id, info.title) for info in infos if info.session_id.startswith(incomplete)]
+
+
 SessionId = Annotated[
-    str | None, typer.Option("--session", metavar="ID", help="Keep the conversation under this id, and go on with it.")
+    str | None,
+    typer.Option(
+        "--session",
+        metavar="ID",
+        help="Keep the conversation under this id, and go on with it.",
+        autocompletion=complete_session,
+    ),
 ]
 
 

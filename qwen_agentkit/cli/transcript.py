@@ -10,7 +10,7 @@ import typer
 
 from qwen_agentkit.cli.common_options import Json, Quiet
 from qwen_agentkit.cli.status import OK, WrongUse, finish
-from qwen_agentkit.cli.stored_sessions import StoreAddress, User, must_find, open_sessions
+from qwen_agentkit.cli.stored_sessions import StoreAddress, User, complete_session, must_find, open_sessions
 from qwen_agentkit.cli.terminal import remark, write, write_json
 from qwen_agentkit.session.session import LOCAL_USER
 
@@ -36,7 +36,13 @@ def transcript(
     ] = None,
     title: Annotated[str | None, typer.Option("--title", help="Heading of the page.")] = None,
     session: Annotated[
-        str | None, typer.Option("--session", metavar="ID", help="A stored conversation in place of a file.")
+        str | None,
+        typer.Option(
+            "--session",
+            metavar="ID",
+            help="A stored conversation in place of a file.",
+            autocompletion=complete_session,
+        ),
     ] = None,
     user: User = LOCAL_USER,
     store: StoreAddress = None,

@@ -80,6 +80,26 @@ def test_a_shell_completes_commands_of_all_depths(cli):
     assert complete("qwen-agentkit index s", "2") == ["search", "stats"]
 
 
+def test_a_shell_completes_the_ids_of_sessions_and_makes_no_store_for_it(cli):
+    pytest.importorskip("sqlalchemy", reason="the extra `sessions` is not installed")
+
+    def complete(words, at):
+        return cli("", _QWEN_AGENTKIT_COMPLETE="complete_bash", COMP_WORDS=words, COMP_CWORD=at).stdout.split()
+
+    assert complete("qwen-agentkit sessions show ", "3") == []
+    assert not (cli.folder / "workspace").exists()
+    from qwen_agentkit.session import SessionStore
+
+    with SessionStore(f"sqlite:///{cli.folder}/workspace/sessions.sqlite") as store:
+        for session_id, user in (("plans", "local"), ("places", "local"), ("pluto", "ada")):
+            store.session(session_id, user)
+    assert sorted(complete("qwen-agentkit sessions show pl", "3")) == ["places", "plans"]
+    assert complete("qwen-agentkit sessions show --user ada pl", "5") == ["pluto"]
+    assert sorted(complete("qwen-agentkit chat --session p", "3")) == ["places", "plans"]
+    assert sorted(complete("qwen-agentkit transcript --session p", "3")) == ["places", "plans"]
+    assert complete("qwen-agentkit sessions show --store nonsense p", "5") == []
+
+
 def test_colours_are_for_a_terminal_alone(cli):
     arguments = [sys.executable, "-m", "qwen_agentkit.cli", "doctor", "--offline"]
     environment = {**cli.clean_environment(), "TERM": "xterm"}
