@@ -293,7 +293,7 @@ def _describe(
             1.0 if sentence.window == windows.best else 0.0,
             windows.found[sentence.passage],
             *(1.0 if question.kind == kind and fits(question, sentence.text) else 0.0 for kind in KINDS),
-            1.0 if question.units and counts_unit(question, sentence.terms) else 0.0,
+            1.0 if question.units and counts_unit(question, sentence.text, sentence.terms, sentence.above) else 0.0,
             1.0 if defines(question, sentence.text) else 0.0,
             _pairs_kept(question, held, sentence.terms),
             math.log1p(len(sentence.terms)),

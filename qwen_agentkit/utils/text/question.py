@@ -49,6 +49,7 @@ _ASKS_FOR = (
     ),
     ("place", r"\b(?:where|(?:which|what) (?:city|country|state|place|location|region|town|area|river|continent))\b"),
     ("reason", r"\b(?:why|what (?:is|was) the reason|how come)\b"),
+    ("number", r"\b(?:cost|weigh)\W*$"),  # "what does it cost?"
     ("date", r"何时|什么时候|什么时间|哪一?[年天月日]|几[年月日号]|时间是|日期|哪个(?:世纪|年代|时期|朝代)|年份"),
     (
         "number",
@@ -59,6 +60,19 @@ _ASKS_FOR = (
     ("reason", r"为什么|为何|原因|怎么会"),
 )
 _KINDS = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _ASKS_FOR)
+# What asks for an amount of money, and what such an amount goes by.
+_PRICE = re.compile(
+    r"\b(?:cost|costs|price|prices|priced|fee|fees|how much (?:is|are|was|were|does|do|did|will))\b"
+    r"|多少钱|几块钱|价格|价钱|售价|费用",
+    re.IGNORECASE,
+)
+_AMOUNT = re.compile(
+    r"[€$£¥￥]\s?\d|\d\s?(?:[€$£¥￥元块]|(?:eur|usd|euros?|dollars?|cents?|yuan|rmb|pounds?)\b)|^\s*\|.*\d",
+    re.IGNORECASE,
+)
+_MONEY = "price cost fee euro dollar yuan eur usd rmb 价格 价钱 售价 费用 元 块 钱"
+# The number of a list's item says nothing.
+_ITEM = re.compile(r"\s*[(（]?\d{1,3}[.)、）]\s+")
 _UNIT = re.compile(r"\bhow (?:many|much)\s+(?:\w+\s+)?(\w+)|(?:多少|几)(\w{1,2})", re.IGNORECASE)
 _DEFINES = re.compile(
     r"^\W*(?:what|who)(?:'s|\s+(?:is|are|was|were))\s+(?:an?\s+|the\s+)?(?P<en>[^?]{2,40}?)\W*$"
@@ -110,18 +124,30 @@ def read_question(text: str) -> Question:
     kind = asking[0] if asking else None
     light = _light_terms() if asking is None else _light_terms() | _asking_terms(folded, *asking[1].span())
     terms = {term: weight * _LIGHT if term in light else weight for term, weight in terms.items()}
-    unit = _UNIT.search(folded)
     defined = _DEFINES.search(folded)
     ordered = list(terms)
     return Question(
         text=folded,
         terms=terms,
         kind=kind,
-        units=segment(unit.group(1) or unit.group(2)) if unit and kind == "number" else [],
+        units=_units(folded) if kind == "number" else [],
         defined=next((part.strip().lower() for part in defined.groups() if part), None) if defined else None,
         names=_names(folded, terms),
         pairs=list(pairwise(ordered)),
     )
+
+
+def _units(folded: str) -> list[str]:
+    """The terms of what a question for a number counts."""
+    if _PRICE.search(folded):
+        return _money()
+    unit = _UNIT.search(folded)
+    return segment(unit.group(1) or unit.group(2)) if unit else []
+
+
+@lru_cache(maxsize=1)
+def _money() -> list[str]:
+    return segment(_MONEY)
 
 
 def _asking_terms(folded: str, start: int, end: int) -> set[str]:
@@ -175,10 +201,12 @@ def asks_nothing(text: str) -> bool:
 def fits(question: Question, sentence: str) -> bool:
     """Whether a sentence holds something of the kind the question asks for and does not itself name."""
     kind = question.kind
+    if kind == "number" and question.units == _money() and not _AMOUNT.search(sentence):
+        return False
     if kind == "number":
         return any(
             match.group() not in question.text
-            for match in re.finditer(r"\d[\d.,]*|[^\W\d]+", sentence)
+            for match in re.finditer(r"\d[\d.,]*|[^\W\d]+", _ITEM.sub("", sentence, count=1))
             if NUMBER.search(match.group())
         )
     if kind == "date":
@@ -196,8 +224,17 @@ def fits(question: Question, sentence: str) -> bool:
     return False
 
 
-def counts_unit(question: Question, sentence_terms: list[str]) -> bool:
-    """Whether a number stands right before what the question counts ("27 months")."""
+def counts_unit(question: Question, sentence: str, sentence_terms: list[str], above: Collection[str]) -> bool:
+    """Whether a number stands right before what the question counts ("27 months"), or in a table's row with it above.
+
+    Args:
+        question: The question.
+        sentence: The sentence or row.
+        sentence_terms: Its terms.
+        above: The terms of what is over it, as the head of its table.
+    """
+    if sentence.startswith("|") and not set(question.units).isdisjoint(above) and fits(question, sentence):
+        return True
     return any(
         term in question.units and any(NUMBER.search(before) for before in sentence_terms[max(0, place - 3) : place])
         for place, term in enumerate(sentence_terms)

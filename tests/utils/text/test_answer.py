@@ -2,7 +2,7 @@ import pytest
 
 from qwen_agentkit.utils.knowledge import Passage
 from qwen_agentkit.utils.text.answer import best_sentences
-from qwen_agentkit.utils.text.question import asks_nothing, edit_distance, nearest_terms, read_question
+from qwen_agentkit.utils.text.question import asks_nothing, edit_distance, fits, nearest_terms, read_question
 
 ENGLISH = """# Warranty
 
@@ -148,3 +148,27 @@ def test_what_the_search_says_of_its_best_passage_makes_the_answer_surer_or_less
     assert confidence(0.9) > 0.9 > confidence(0.13)
     # Of other searches nothing is known but the order.
     assert confidence(0.9, "hybrid") == confidence(0.13, "hybrid")
+
+
+PRICES = """| Article | Order number | Retail price |
+| --- | --- | --- |
+| Lamp L-3 | 20-614 | 549 |
+| Charger C-4 | 20-041 | 89 |"""
+CARE = """1. Switch the lamp off.
+2. Put the charger on a dry table.
+3. Plug the charger into a socket.
+
+Keep the charger between 5 and 40 °C."""
+
+
+@pytest.mark.parametrize(
+    "question", ["What does the charger cost?", "How much is the charger?", "What is the price of the charger?"]
+)
+def test_a_price_is_found_in_a_table_and_not_taken_from_other_numbers(question):
+    assert "89" in answer(question, CARE, PRICES).best.text
+
+
+def test_the_number_of_a_list_item_is_no_number_that_is_asked_for():
+    asked = read_question("How many chargers are there?")
+    assert not fits(asked, "3. Plug the charger into a socket.")
+    assert fits(asked, "3. Plug the 2 chargers into a socket.")
