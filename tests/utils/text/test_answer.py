@@ -165,7 +165,7 @@ Keep the charger between 5 and 40 °C."""
     "question", ["What does the charger cost?", "How much is the charger?", "What is the price of the charger?"]
 )
 def test_a_price_is_found_in_a_table_and_not_taken_from_other_numbers(question):
-    assert "89" in answer(question, CARE, PRICES).best.text
+    assert "89" in answer(question, ENGLISH, CARE, PRICES).best.text
 
 
 def test_the_number_of_a_list_item_is_no_number_that_is_asked_for():
