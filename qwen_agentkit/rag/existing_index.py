@@ -15,11 +15,7 @@ class ExistingIndex(KnowledgeBase):
     """
 
     def __init__(self, index: DocumentIndex) -> None:
-        self.files = []
-        self._index = index
-        self._beside = None
-        self._hidden = frozenset()
-        self.sources = []
+        super().__init__(index)
         self.refresh()
 
     def refresh(self, wait: float = WAIT_SECONDS) -> list[Problem]:

@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import threading
+import weakref
 from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
@@ -31,26 +32,44 @@ WAIT_SECONDS = 5.0
 # Indexes that stay open in one process.
 _MOST_OPEN = 32
 
+
+class _Shared:
+    """An index that several bases rest on; it is closed when the last of them is gone, not under a search.
+
+    Args:
+        index: The index.
+    """
+
+    def __init__(self, index: DocumentIndex) -> None:
+        self.index = index
+        weakref.finalize(self, index.close).atexit = False
+
+
 _lock = threading.Lock()
-_open: OrderedDict[str, KnowledgeBase] = OrderedDict()
+_open: OrderedDict[str, _Shared] = OrderedDict()
 
 
 class KnowledgeBase:
-    """The passages of a set of files.
+    """The passages of a set of files, for one question: what `refresh` finds is not changed by another thread's.
 
     Args:
-        folder: Folder of the index.
+        index: The index of the files.
         files: Paths, folders, patterns, addresses.
-        chunk_tokens: The most tokens of a passage.
-        options: `embedder`, `reranker`, `store` of the index.
+        options: What another index in its place is made with: `chunk_tokens`, `embedder`, `reranker`, `store`.
+        shared: What keeps the index open as long as this base is in use; None leaves that to the caller.
     """
 
     def __init__(
-        self, folder: Path, files: Sequence[str], chunk_tokens: int, options: dict[str, Any] | None = None
+        self,
+        index: DocumentIndex,
+        files: Sequence[str] = (),
+        options: dict[str, Any] | None = None,
+        shared: _Shared | None = None,
     ) -> None:
         self.files = list(files)
-        self._options = {**(options or {}), "chunk_tokens": chunk_tokens}
-        self._index = DocumentIndex(folder, **self._options)
+        self._shared = shared
+        self._options = dict(options or {})
+        self._index = index
         # What another writer kept from being indexed, read on the side.
         self._beside: DocumentIndex | None = None
         self._hidden: frozenset[str] = frozenset()
@@ -123,12 +142,9 @@ class KnowledgeBase:
         beside = self._beside is not None and hit.source in self._hidden
         return (self._beside if beside and self._beside is not None else self._index).explain(hit)
 
-    def close(self) -> None:
-        self._index.close()
-
 
 def knowledge_base(files: Sequence[str], chunk_tokens: int, **options: Any) -> KnowledgeBase:
-    """The base for a set of files, opened once in a process.
+    """The base for a set of files, for one question; its index is opened once in a process.
 
     Args:
         files: Paths, folders, patterns, addresses; their order does not matter.
@@ -142,13 +158,12 @@ def knowledge_base(files: Sequence[str], chunk_tokens: int, **options: Any) -> K
     folder = Path(os.path.abspath(settings.DEFAULT_WORKSPACE), "knowledge", key)
     reranker = options.get("reranker")
     handle = f"{folder} {id(embedder)} {id(reranker)}"
+    given = {name: value for name, value in options.items() if value is not None} | {"chunk_tokens": chunk_tokens}
     with _lock:
-        base = _open.get(handle)
-        if base is None:
-            given = {name: value for name, value in options.items() if value is not None}
-            base = _open[handle] = KnowledgeBase(folder, names, chunk_tokens, given)
+        shared = _open.get(handle)
+        if shared is None:
+            shared = _open[handle] = _Shared(DocumentIndex(folder, **given))
         _open.move_to_end(handle)
         while len(_open) > _MOST_OPEN:
-            _, old = _open.popitem(last=False)
-            old.close()
-    return base
+            _open.popitem(last=False)
+    return KnowledgeBase(shared.index, names, given, shared)
