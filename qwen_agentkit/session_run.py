@@ -13,7 +13,7 @@ from qwen_agentkit.log import logger
 from qwen_agentkit.run_driver import CANCELLED, ERROR
 from qwen_agentkit.schema import ASSISTANT, Message, messages_from
 from qwen_agentkit.session.session import Session
-from qwen_agentkit.utils.message_text import text_of
+from qwen_agentkit.utils.message_text import follow_up_text
 
 # Seconds between two looks at whether the wait was cancelled.
 _POLL_SECONDS = 0.1
@@ -76,9 +76,12 @@ def run_in_session(
 
 
 def _went_to_the_running_run(session: Session, new: list[Message], cancelled: Callable[[], bool]) -> bool:
-    """Hands new text to the run that is under way in the session; whether it reached the model there."""
-    text = "\n\n".join(filter(None, (text_of(message) for message in new)))
-    ticket = session.follow_up(text) if text.strip() else None
+    """Hands new text to the run that is under way in the session; whether it reached the model there.
+
+    Files and pictures reach no run that is under way: what has some waits for a turn, whole.
+    """
+    texts = [text for message in new if (text := follow_up_text(message)) is not None]
+    ticket = session.follow_up("\n\n".join(texts)) if texts and len(texts) == len(new) else None
     if ticket is None:
         return False
     while ticket.wait(_POLL_SECONDS) == PENDING:

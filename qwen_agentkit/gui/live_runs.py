@@ -17,7 +17,7 @@ from qwen_agentkit.log import logger
 from qwen_agentkit.schema import Message
 from qwen_agentkit.session import Session
 from qwen_agentkit.session_run import closed
-from qwen_agentkit.utils.message_text import text_of
+from qwen_agentkit.utils.message_text import follow_up_text
 
 # Seconds between two pictures of a growing answer.
 _FRAME = 0.07
@@ -109,11 +109,8 @@ class LiveRun:
         with self._condition:
             if self._done:
                 return False
-            text = text_of(message)
-            # Only text reaches a run that is under way.
-            joins = self.session.store.on_busy == "follow_up"
-            alone = isinstance(message.content, str) or all(item.text is not None for item in message.content)
-            self._queued.append((message, self._mail.send(text) if joins and alone and text.strip() else None))
+            text = follow_up_text(message) if self.session.store.on_busy == "follow_up" else None
+            self._queued.append((message, self._mail.send(text) if text is not None else None))
         self._change()
         return True
 

@@ -13,6 +13,7 @@ from qwen_agentkit.agents import FnCallAgent
 from qwen_agentkit.errors import ModelServiceError
 from qwen_agentkit.follow_ups import FollowUps
 from qwen_agentkit.llm.history import check_history
+from qwen_agentkit.schema import ContentItem
 from qwen_agentkit.session import SessionStore
 from qwen_agentkit.testing import ScriptedChatModel, call, reply
 
@@ -235,6 +236,19 @@ def test_a_message_becomes_a_follow_up_of_a_run_in_another_process(running_elsew
     assert answers == [[]]
     assert "in red" in str([message.content for message in session.messages()])
     assert agent.chat("now?", session=session) == "later"
+
+
+def test_a_message_with_a_file_is_a_turn_of_its_own_and_loses_nothing(running_elsewhere):
+    process, session = running_elsewhere
+    agent, answers = FnCallAgent(llm=ScriptedChatModel(["seen"])), []
+    message = Message("user", [ContentItem(text="look"), ContentItem(file="plan.pdf")])
+    follower = threading.Thread(target=lambda: answers.append(agent.run_nonstream([message], session=session)))
+    follower.start()
+    follower.join(0.5)
+    let_go(process)
+    follower.join(10)
+    assert answers[0][-1].content == "seen"
+    assert session.messages()[-2].content[1].file == "plan.pdf"
 
 
 def test_a_follow_up_of_a_run_that_died_is_not_delivered_and_becomes_a_turn(running_elsewhere):
