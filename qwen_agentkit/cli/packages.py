@@ -18,6 +18,7 @@ BASE = {
     "pydantic": "pydantic",
     "requests": "requests",
     "jsonschema": "jsonschema",
+    "referencing": "referencing",
     "charset-normalizer": "charset_normalizer",
     "lxml": "lxml",
     "pdfminer.six": "pdfminer",
@@ -34,10 +35,11 @@ BASE = {
     "typer": "typer",
 }
 
-# Extra -> (what it is for, its packages).
+# Extra -> (what it is for, its packages), all but those that unite others or are for developers.
 EXTRAS = {
     "cache": ("answers of models kept on disk", {"diskcache": "diskcache"}),
     "mcp": ("tools of MCP servers, and `mcp`", {"mcp": "mcp", "anyio": "anyio", "httpx": "httpx"}),
+    "code": ("cells as in a notebook and plots for a model's code", {"ipython": "IPython", "matplotlib": "matplotlib"}),
     "sessions": ("stored conversations, and `sessions`, `memory`", {"sqlalchemy": "sqlalchemy"}),
     "postgres": ("conversations in PostgreSQL", {"sqlalchemy": "sqlalchemy", "psycopg": "psycopg"}),
     "server": (
@@ -52,12 +54,18 @@ EXTRAS = {
     ),
     "gui": ("`web`", {"gradio": "gradio", "markdown-it-py": "markdown_it", "sqlalchemy": "sqlalchemy"}),
     "tables": ("tables of PDF pages with unusual rulings", {"pdfplumber": "pdfplumber"}),
+    "vectors": ("a graph over very many vectors", {"faiss-cpu": "faiss"}),
     "otel": ("spans of runs", {"opentelemetry-api": "opentelemetry"}),
-    "web": ("the text of web pages without what stands around it", {"trafilatura": "trafilatura"}),
+    "web": (
+        "the text of web pages without what stands around it",
+        {"trafilatura": "trafilatura", "lxml-html-clean": "lxml_html_clean"},
+    ),
     "ocr": ("scanned pages", {"rapidocr": "rapidocr", "onnxruntime": "onnxruntime"}),
     "local": ("GGUF models in this process", {"llama-cpp-python": "llama_cpp"}),
     "transformers": ("Transformers models in this process", {"torch": "torch", "transformers": "transformers"}),
     "openvino": ("OpenVINO models in this process", {"optimum": "optimum", "transformers": "transformers"}),
+    "milvus": ("indexes in a Milvus server", {"pymilvus": "pymilvus"}),
+    "ray": ("work in a Ray cluster", {"ray": "ray"}),
 }
 
 
