@@ -27,7 +27,10 @@ def web(
         "127.0.0.1"
     ),
     port: Annotated[
-        int | None, typer.Option("--port", help="Port; by default the first free one from 7860 on.", show_default=False)
+        int | None,
+        typer.Option(
+            "--port", help="Port; by default the first free one from 7860 on.", min=0, max=65535, show_default=False
+        ),
     ] = None,
     login: Annotated[
         str | None,

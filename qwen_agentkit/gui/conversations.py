@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 
 from qwen_agentkit import settings
@@ -14,32 +13,23 @@ _MOST_LISTED = 100
 
 
 class Conversations:
-    """A store, opened when it is first needed.
+    """A store, and what happens in it.
 
     Args:
         address: See `SessionStore`.
         beginning: Messages with which every new conversation begins.
+
+    Raises:
+        ValueError, QwenAgentKitError: As of `SessionStore`.
     """
 
     def __init__(self, address: str | None, beginning: Sequence[Message] = ()) -> None:
-        self._address = address
+        self.store = SessionStore(address, on_busy=settings.ON_BUSY or "follow_up")
         self._beginning = list(beginning)
-        self._opened: SessionStore | None = None
-        self._lock = threading.Lock()
-
-    @property
-    def store(self) -> SessionStore:
-        with self._lock:
-            if self._opened is None:
-                self._opened = SessionStore(self._address, on_busy=settings.ON_BUSY or "follow_up")
-            return self._opened
 
     def close(self) -> None:
-        """Closes the store, if it was opened."""
-        with self._lock:
-            if self._opened is not None:
-                self._opened.close()
-                self._opened = None
+        """Closes the store."""
+        self.store.close()
 
     def beginning(self) -> list[Message]:
         """What a new conversation begins with."""

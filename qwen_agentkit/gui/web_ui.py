@@ -15,6 +15,7 @@ from qwen_agentkit.gui.agents_shown import cast_of
 from qwen_agentkit.gui.config import page_config
 from qwen_agentkit.log import logger
 from qwen_agentkit.schema import Message, messages_from
+from qwen_agentkit.utils.listening import bound_socket
 
 # How many threads Gradio may use besides those that watch runs.
 _THREADS = 40
@@ -62,7 +63,8 @@ class WebUI:
 
         Raises:
             MissingDependencyError: Gradio is not installed.
-            OSError: The port is taken.
+            OSError: The address is in use, or none of this machine's.
+            QwenAgentKitError: The store of conversations cannot be opened.
         """
         served = self.start(messages, share, server_name, server_port, concurrency_limit, enable_mention, **run_kwargs)
         served.wait()
@@ -96,6 +98,8 @@ class WebUI:
             raise ValueError(f"concurrency_limit is at least 1, or None, not {concurrency_limit!r}")
         gr = load_gradio()
         host = server_name or "127.0.0.1"
+        # Gradio would try a hundred ports at an address that cannot be, and says nothing of which it was.
+        bound_socket(host, server_port or 0).close()
         shared = bool(share) or not is_loopback(host)
         if shared and self.config.auth is None:
             logger.warning("The page can be reached from other machines and asks nobody for a password")

@@ -56,6 +56,7 @@ def serve(
     Raises:
         MissingDependencyError: The extra `server` is not installed.
         ValueError: The address can be reached from outside and there is neither a token nor `without_token`.
+        OSError: The address is in use, or none of this machine's.
     """
     need("uvicorn", extra="server")
     from qwen_agentkit.server.serving import run_server

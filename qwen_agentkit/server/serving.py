@@ -12,6 +12,7 @@ from fastapi import FastAPI
 
 from qwen_agentkit.server.service import Service
 from qwen_agentkit.server.users import is_loopback
+from qwen_agentkit.utils.listening import bound_socket
 
 # Beyond the time that runs get to end: for their last events to leave.
 _LAST_EVENTS_SECONDS = 5
@@ -64,7 +65,7 @@ def run_server(
 
     Raises:
         ValueError: The address can be reached from outside and there is neither a token nor `without_token`.
-        OSError: The address is in use.
+        OSError: The address is in use, or none of this machine's.
     """
     service: Service = app.state.service
     check_address(host, service)
@@ -77,13 +78,7 @@ def run_server(
         **{"log_level": "warning", "access_log": False, **settings},
     )
     # Bound here, so that an address in use is an error and not an exit.
-    listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listening.bind((host.strip("[]"), port))
-    except BaseException:
-        listening.close()
-        raise
+    listening = bound_socket(host, port)
     scheme = "https" if config.is_ssl else "http"
     name = f"[{host}]" if ":" in host and not host.startswith("[") else host
     address = f"{scheme}://{name}:{listening.getsockname()[1]}"

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from qwen_agentkit.errors import QwenAgentKitError
 from qwen_agentkit.log import logger
 from qwen_agentkit.utils.optional import need
 
@@ -80,6 +81,7 @@ def open_engine(address: str) -> Any:
 
     Raises:
         ValueError: The database is of a newer version of the package, or the address is none.
+        QwenAgentKitError: It cannot be reached, or is no database.
     """
     try:
         url = sa.engine.make_url(address)
@@ -99,7 +101,13 @@ def open_engine(address: str) -> Any:
     engine = sa.create_engine(url, **options)
     if engine.dialect.name == "sqlite":
         _prepare_sqlite(engine)
-    _bring_up_to_date(engine)
+    try:
+        _bring_up_to_date(engine)
+    except sa.exc.DBAPIError as error:
+        engine.dispose()
+        # The driver's own words; SQLAlchemy's around them are of no help here.
+        reason = str(error.orig).partition("\n")[0]
+        raise QwenAgentKitError(f"The session store {url!r} cannot be opened: {reason}") from error
     return engine
 
 

@@ -47,6 +47,7 @@ class SessionStore:
     Raises:
         MissingDependencyError: SQLAlchemy (or, for PostgreSQL, psycopg) is not installed.
         ValueError: The address is not understood, or the store is of a newer version.
+        QwenAgentKitError: The database cannot be reached, or the file is none.
     """
 
     def __init__(self, address: str | None = None, on_busy: str | None = None) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import signal
+import socket
 import time
 import urllib.error
 import urllib.request
@@ -99,6 +100,19 @@ def test_wrong_use_is_one_line(shell, arguments, told):
     Path("my_bots.py").write_text(BOTS)
     ended = shell("serve", *arguments)
     assert ended.returncode == 2 and told in ended.stderr and "Traceback" not in ended.stderr
+
+
+def test_an_address_in_use_and_a_store_that_is_none_are_one_line(shell):
+    Path("my_bots.py").write_text(BOTS)
+    Path("text.sqlite").write_text("no database " * 100)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        ended = shell("serve", "my_bots:support", "--port", str(port))
+    assert ended.returncode == 1
+    assert ended.stderr.endswith(f"Nothing can be served at 127.0.0.1 port {port}: Address already in use\n")
+    ended = shell("serve", "my_bots:support", "--store", "sqlite:///text.sqlite")
+    assert ended.returncode == 1 and ended.stderr.endswith("cannot be opened: file is not a database\n")
+    assert "Traceback" not in ended.stderr
 
 
 def test_a_token_without_a_user_is_the_local_users():

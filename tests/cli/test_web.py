@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import time
 import urllib.request
 
@@ -30,6 +31,19 @@ def test_files_that_are_not_there_open_no_page(cli):
 def test_a_login_is_a_name_and_a_password(cli):
     done = cli("web", str(RESOURCES / "meeting_notes.md"), QWEN_AGENTKIT_WEB_LOGIN="ada")
     assert done.returncode == 2 and "NAME:PASSWORD" in done.stderr
+
+
+@pytest.mark.slow
+def test_an_address_where_nothing_can_be_served_is_one_line(shell):
+    pytest.importorskip("gradio", reason="the extra `gui` is not installed")
+    notes = str(RESOURCES / "meeting_notes.md")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = shell("web", notes, "--port", str(port))
+    assert done.returncode == 1 and f"127.0.0.1 port {port}: Address already in use" in done.stderr
+    done = shell("web", notes, "--host", "no-such-host.invalid")
+    assert done.returncode == 1 and "Nothing can be served at no-such-host.invalid" in done.stderr
+    assert shell("web", notes, "--port", "70000").returncode == 2
 
 
 @pytest.mark.slow

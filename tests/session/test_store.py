@@ -16,6 +16,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from qwen_agentkit import Message
+from qwen_agentkit.errors import QwenAgentKitError
 from qwen_agentkit.session import SessionStore, database
 
 
@@ -226,6 +227,16 @@ def test_a_store_of_the_first_version_gets_what_the_second_has(tmp_path):
 def test_an_address_that_cannot_be_is_one_clear_error(address_given):
     with pytest.raises((ValueError, OSError)):
         SessionStore(address_given)
+
+
+def test_a_store_that_cannot_be_opened_is_said_without_its_password(tmp_path):
+    (tmp_path / "text.sqlite").write_text("no database " * 100)
+    with pytest.raises(QwenAgentKitError, match=r"text\.sqlite cannot be opened: file is not a database"):
+        SessionStore(f"sqlite:///{tmp_path}/text.sqlite")
+    pytest.importorskip("psycopg", reason="the extra `postgres` is not installed")
+    with pytest.raises(QwenAgentKitError, match="cannot be opened") as refused:
+        SessionStore("postgresql://app:hidden@127.0.0.1:9/agents")
+    assert "hidden" not in str(refused.value) and "\n" not in str(refused.value)
 
 
 def test_a_fork_of_the_process_has_connections_of_its_own(store):
