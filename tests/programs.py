@@ -17,6 +17,7 @@ def run_program(program: str, model_server: str, workspace: Path) -> subprocess.
             **os.environ,
             "PYTHONPATH": str(ROOT),
             "QWEN_AGENTKIT_MODEL_SERVER": model_server,
+            "OPENAI_BASE_URL": model_server,
             "QWEN_AGENTKIT_DEFAULT_WORKSPACE": str(workspace),
         },
         capture_output=True,
