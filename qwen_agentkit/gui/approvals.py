@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextvars
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -72,31 +71,24 @@ class Questions:
         question.decide(decision)
         return True
 
-    def ask(self, questions: list[Question], cancel: CancelToken) -> dict[str, Decision]:
-        """Puts questions and waits for all of them; the decisions by call id."""
+    def ask(self, call: ToolCall, cancel: CancelToken) -> Decision:
+        """Puts a question and waits for the answer."""
+        question = Question(call.call_id, call.name, call.arguments)
         with self._lock:
-            self._open.update({question.call_id: question for question in questions})
+            self._open[call.call_id] = question
         self._changed()
-        decisions = {}
-        for question in questions:
-            decisions[question.call_id] = question.wait(cancel)
+        try:
+            return question.wait(cancel)
+        finally:
             with self._lock:
-                self._open.pop(question.call_id, None)
+                self._open.pop(call.call_id, None)
             self._changed()
-        return decisions
-
-
-# Set in the thread that runs an agent for a page; tools and members of a team run in copies of its context.
-asked_here: contextvars.ContextVar[Callable[[Question], Decision] | None] = contextvars.ContextVar(
-    "qwen_agentkit_page", default=None
-)
 
 
 def ask_in_page(call: ToolCall) -> Any:
     """An approver that asks the person at the page: `Assistant(..., approve={"refund": ask_in_page})`.
 
-    Also for members of a team and agents that are tools. Where no page runs the agent, the call pauses
-    (`extra["end"] = "paused"`), as with `approve="pause"`.
+    The same as `"pause"`, by another name: at a page the person is asked, for members of a team and agents that are
+    tools too; where no page runs the agent, the call pauses (`extra["end"] = "paused"`).
     """
-    ask = asked_here.get()
-    return PAUSE if ask is None else ask(Question(call.call_id, call.name, call.arguments))
+    return PAUSE

@@ -9,14 +9,15 @@ from contextlib import contextmanager
 from typing import Any
 
 from qwen_agentkit.agent import Agent
-from qwen_agentkit.agents.loop.turn import Checkpoint
+from qwen_agentkit.agents.loop.approval import Decision, at_hand
+from qwen_agentkit.agents.loop.tool_round import ToolCall
 from qwen_agentkit.cancel import CancelToken
 from qwen_agentkit.follow_ups import DELIVERED, FollowUps, Ticket
-from qwen_agentkit.gui.approvals import Question, Questions, asked_here
+from qwen_agentkit.gui.approvals import Question, Questions
 from qwen_agentkit.log import logger
+from qwen_agentkit.run_context import current_run
 from qwen_agentkit.schema import Message
 from qwen_agentkit.session import Session
-from qwen_agentkit.session_run import closed
 from qwen_agentkit.utils.message_text import follow_up_text
 
 # Seconds between two pictures of a growing answer.
@@ -114,7 +115,7 @@ class LiveRun:
         self._change()
         return True
 
-    def decide(self, call_id: str, decision: Any) -> bool:
+    def decide(self, call_id: str, decision: Decision) -> bool:
         """Answers for a tool call that waits; False when it waits no more."""
         # Who decides is there: the time for coming back counts from now.
         self._decided = time.monotonic()
@@ -184,7 +185,7 @@ class LiveRun:
             self._condition.notify_all()
 
     def _work(self, messages: list[Message]) -> None:
-        asked_here.set(lambda question: self._questions.ask([question], self.cancel)[question.call_id])
+        at_hand.set(self._ask)
         try:
             while not self._slots.acquire(timeout=_POLL):
                 if self.cancel.cancelled:
@@ -210,19 +211,18 @@ class LiveRun:
         with self._condition:
             self.base, self.response = [*self.session.messages(), *messages], []
             self._mail = FollowUps()
-        mail, checkpoint = self._mail, Checkpoint()
-        kwargs = {**self._kwargs, "cancel": self.cancel, "follow_ups": mail}
-        go_on = getattr(self.agent, "resume", None)
-        if go_on is not None:
-            kwargs["checkpoint"] = checkpoint
         answers = False
+        kwargs = {**self._kwargs, "cancel": self.cancel, "follow_ups": self._mail}
         for response in self.agent.run(messages, session=self.session, **kwargs):
-            answers = True
-            self._show(response)
+            answers, self.response = True, response
+            self._change()
         if not answers and self.session.store.on_busy == "follow_up":
             self._wait_for_the_other()
-        while go_on is not None and self._is_paused() and checkpoint.state is not None and not self.cancel.cancelled:
-            self._resume(go_on, checkpoint)
+
+    def _ask(self, call: ToolCall) -> Decision:
+        """Asks the person about a call, until the run that makes it is stopped or at its limit."""
+        run = current_run()
+        return self._questions.ask(call, self.cancel if run is None else run.cancel)
 
     def _wait_for_the_other(self) -> None:
         """What was said went to a run of another process; when that has ended, its answer is shown."""
@@ -231,33 +231,6 @@ class LiveRun:
                 self.base = self.session.messages()
         except TimeoutError:
             logger.info("The wait for the answer of another process was stopped")
-
-    def _show(self, response: list[Message]) -> None:
-        self.response = response
-        self._change()
-
-    def _is_paused(self) -> bool:
-        return bool(self.response) and (self.response[-1].extra or {}).get("end") == "paused"
-
-    def _resume(self, go_on: Callable[..., Iterator[list[Message]]], checkpoint: Checkpoint) -> None:
-        """Asks about the calls for which the turn was paused, and goes on with it in the same session."""
-        state = checkpoint.state or {}
-        waiting = [call for call in state.get("calls", ()) if call["outcome"] is None]
-        if not waiting:
-            checkpoint.state = None
-            return
-        questions = [Question(call["call_id"], call["name"], call["arguments"]) for call in waiting]
-        decisions = self._questions.ask(questions, self.cancel)
-        kept = len(self.response)
-        kwargs = {**self._kwargs, "checkpoint": checkpoint, "follow_ups": self._mail}
-        with self.session.hold(None, lambda: self.cancel.cancelled):
-            end: str | None = "error"
-            try:
-                for response in go_on(state, decisions, cancel=self.cancel, **kwargs):
-                    self._show(response)
-                end = "cancelled" if self.cancel.cancelled else None
-            finally:
-                self.session.append(closed(self.response, end)[kept:])
 
     def _next_turn(self) -> list[Message]:
         """What was sent meanwhile and did not reach the run."""

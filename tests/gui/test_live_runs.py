@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("sqlalchemy")
 
-from qwen_agentkit import tool
+from qwen_agentkit import RunLimits, tool
 from qwen_agentkit.agents import Assistant, BasicAgent, FnCallAgent, GroupChat
 from qwen_agentkit.agents.loop.approval import Decision
 from qwen_agentkit.gui import ask_in_page
@@ -180,6 +180,16 @@ def test_stop_while_a_call_waits_denies_it(session, approve):
     assert not any("refunded" in str(message.content) for message in session.messages())
 
 
+def test_a_call_that_waits_past_the_limit_of_the_run_is_not_made(session):
+    model = ScriptedChatModel([call("refund", order="A1"), "Ended."])
+    bot = Assistant(llm=model, function_list=[refund], approve="pause")
+    run = LiveRun(bot, session, [Message("user", "q")], {"limits": RunLimits(seconds=0.5)})
+    until(lambda: run.question)
+    assert run.wait(10) and run.question is None and run.error is None
+    assert session.messages()[-1].extra["end"].startswith("limit")
+    assert not any("refunded" in str(message.content) for message in session.messages())
+
+
 def test_a_waiting_call_waits_on_when_the_page_is_left(session):
     model = ScriptedChatModel([call("refund", order="A1"), "Ended."])
     run = start(Assistant(llm=model, function_list=[refund], approve=ask_in_page), session)
@@ -192,12 +202,13 @@ def test_a_waiting_call_waits_on_when_the_page_is_left(session):
     assert run.wait(10) and session.messages()[-1].content == "Ended."
 
 
-def test_a_member_of_a_team_asks_too(session):
+@pytest.mark.parametrize("approve", ["pause", ask_in_page])
+def test_a_member_of_a_team_asks_too(session, approve):
     member = Assistant(
         llm=ScriptedChatModel([call("refund", order="A1"), "Paid."]),
         function_list=[refund],
         name="Ken",
-        approve=ask_in_page,
+        approve=approve,
     )
     other = Assistant(llm=ScriptedChatModel(["Fine."]), name="Mia")
     team = GroupChat([member, other], agent_selection_method="round_robin", max_round=2, name="team")
@@ -206,6 +217,23 @@ def test_a_member_of_a_team_asks_too(session):
     run.decide(run.question.call_id, Decision(True))
     assert run.wait(10) and run.error is None
     assert any("refunded A1" in str(message.content) for message in session.messages())
+    assert [message.content for message in session.messages()][-2:] == ["Paid.", "Fine."]
+
+
+def test_an_agent_that_is_a_tool_asks_too(session):
+    clerk = Assistant(
+        llm=ScriptedChatModel([call("refund", order="A1"), "Paid."]),
+        function_list=[refund],
+        name="clerk",
+        description="Pays.",
+        approve="pause",
+    )
+    boss = Assistant(llm=ScriptedChatModel([call("clerk", request="Pay A1"), "Done."]), function_list=[clerk])
+    run = start(boss, session)
+    until(lambda: run.question)
+    run.decide(run.question.call_id, Decision(True))
+    assert run.wait(10) and run.error is None
+    assert [message.content for message in session.messages()][-2:] == ["Paid.", "Done."]
 
 
 def test_outside_of_a_page_the_call_pauses():

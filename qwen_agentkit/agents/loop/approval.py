@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -46,6 +47,10 @@ class Decision:
 
 
 Approver = Callable[[ToolCall], Any]
+
+# Who is asked at once where a call would else pause its turn: set around a run by what has a person at hand, as the
+# web page. Tools and members of teams run in copies of the context, so that their calls are asked about too.
+at_hand: contextvars.ContextVar[Approver | None] = contextvars.ContextVar("qwen_agentkit_at_hand", default=None)
 
 
 def approver_of(rule: bool | str | Mapping[str, Any] | Approver | None) -> Approver | None:
@@ -126,10 +131,13 @@ def review(
         if given == UNTRUSTED:
             given = PAUSE if call.risky else True
         if given == PAUSE:
-            waiting.append(call)
             if run is not None:
                 run.emit(ApprovalRequested, call_id=call.call_id, name=call.name, arguments=call.arguments)
-            continue
+            ask = at_hand.get()
+            if ask is None:
+                waiting.append(call)
+                continue
+            given = ask(call)
         decision = Decision.of(given)
         if decision.arguments is not None:
             call.arguments = decision.arguments
