@@ -142,7 +142,7 @@ def test_compressed_objects_of_a_cut_file_are_recovered(tmp_path):
 
 
 def test_a_pdf_in_name_only_is_damaged(tmp_path):
-    with pytest.raises(DamagedFile, match=r"sample\.pdf"):
+    with pytest.raises(DamagedFile, match=r"sample\.pdf: not a readable PDF"):
         read(tmp_path, b"%PDF-1.4\nnothing that is an object\n")
 
 

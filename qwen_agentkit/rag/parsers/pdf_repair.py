@@ -67,7 +67,7 @@ def _objects(data: bytes, limits: ReadLimits) -> dict[int, bytes]:
     found: dict[int, bytes] = {}
     starts = list(_OBJECT.finditer(data))[:MAX_OBJECTS]
     inflated = 0
-    for match, after in zip(starts, [*starts[1:], None], strict=True):
+    for match, after in zip(starts, [*starts, None][1:], strict=True):
         limit = after.start() if after is not None else len(data)
         end = data.rfind(b"endobj", match.end(), limit)
         body = data[match.end() : end if end >= 0 else limit].strip()
@@ -105,7 +105,7 @@ def _unpack(body: bytes, room: int) -> tuple[dict[int, bytes], int]:
     numbers = [int(word) for word in text[:first].split() if word.isdigit()]
     pairs = list(zip(numbers[::2], numbers[1::2], strict=False))
     result = {}
-    for (number, offset), following in zip(pairs, [*pairs[1:], None], strict=True):
+    for (number, offset), following in zip(pairs, [*pairs, None][1:], strict=True):
         end = first + following[1] if following is not None else len(text)
         if end <= len(text):
             result[number] = text[first + offset : end].strip()
