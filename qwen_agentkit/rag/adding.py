@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from qwen_agentkit.errors import DocParserError, QwenAgentKitError
 from qwen_agentkit.rag.catalog import ChunkRow, Entry
+from qwen_agentkit.rag.catalog_rows import changed_at
 from qwen_agentkit.rag.ingest import (
     Read,
     chunk_hash,
@@ -118,7 +119,7 @@ class Adding(Writing):
                 content_hash(path),
                 self._options,
                 stamps.st_size,
-                stamps.st_mtime_ns,
+                changed_at(stamps),
                 looked_at,
             )
         except OSError as error:

@@ -27,7 +27,7 @@ class Entry:
         hash: Of its content.
         options: What its chunks depend on beside the content.
         size: Bytes of the file.
-        mtime: Time of change of the file in nanoseconds.
+        mtime: Time of change of the file in nanoseconds, see `changed_at`.
         looked_at: When it was read, in nanoseconds.
         state: `live`, `pending`, or `failed` for one that cannot be read.
         title: Its title.
@@ -65,7 +65,7 @@ class Entry:
         """Whether a file with these stamps, read with these options, would say what it said when it was read."""
         return (
             self.options == options
-            and (self.size, self.mtime) == (stamps.st_size, stamps.st_mtime_ns)
+            and (self.size, self.mtime) == (stamps.st_size, changed_at(stamps))
             and self.mtime + _RACY_NS < self.looked_at
         )
 
@@ -74,6 +74,11 @@ class Entry:
         """Of a failed one: the name of the error, and the reason."""
         kind, _, reason = self.warnings[0].partition(" ")
         return kind, reason
+
+
+def changed_at(stamps: os.stat_result) -> int:
+    """When a file changed last, in nanoseconds, also where its time was set back, as by `cp -p`."""
+    return max(stamps.st_mtime_ns, stamps.st_ctime_ns)
 
 
 @dataclass(frozen=True)

@@ -49,14 +49,19 @@ def find_sources(named: str | os.PathLike[str] | Iterable[str | os.PathLike[str]
     """Finds the documents behind names.
 
     Args:
-        named: Paths, folders (walked, hidden files and foreign kinds left out), patterns with ``*``, and http(s)
-            addresses; one or several.
+        named: Paths, folders (walked, hidden files and foreign kinds left out), patterns with ``*`` (a folder that fits
+            one is walked), and http(s) addresses; one or several.
 
     Raises:
-        ValueError: A name is empty or no text.
+        ValueError: A name is empty or no text, or it is no name at all.
     """
     wanted = Wanted()
-    names = [named] if isinstance(named, (str, os.PathLike)) else list(named)
+    if isinstance(named, (str, os.PathLike)):
+        names = [named]
+    elif isinstance(named, Iterable) and not isinstance(named, bytes):
+        names = list(named)
+    else:
+        raise ValueError(f"Paths and addresses are wanted, one or several, not {named!r}")
     seen: set[str] = set()
     for name in names:
         text = os.fspath(name) if isinstance(name, (str, os.PathLike)) else name
@@ -83,9 +88,14 @@ def _files_of(path: str, wanted: Wanted) -> Iterator[str]:
         yield real
     elif glob.has_magic(path):
         pattern = os.path.join(os.path.realpath(os.path.dirname(path) or "."), os.path.basename(path))
-        matches = [match for match in sorted(glob.glob(path, recursive=True)) if not os.path.isdir(match)]
+        matches = sorted(glob.glob(path, recursive=True))
         (wanted.patterns if matches else wanted.missing).append(pattern)
-        yield from map(os.path.realpath, matches)
+        for match in map(os.path.realpath, matches):
+            if not os.path.isdir(match):
+                yield match
+            elif "**" not in path:  # which finds what lies in folders by itself
+                wanted.folders.append(match)
+                yield from _walk(match)
     else:
         wanted.missing.append(real)
 

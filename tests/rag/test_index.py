@@ -61,6 +61,7 @@ def test_what_was_added_is_found_in_either_language(docs, tmp_path, store, on_di
 
 
 def test_a_second_add_reads_nothing_again(docs, tmp_path, monkeypatch):
+    monkeypatch.setattr("qwen_agentkit.rag.catalog_rows._RACY_NS", 0)  # every stamp is trusted at once
     with DocumentIndex(tmp_path / "index") as index:
         index.add(docs)
 
@@ -125,6 +126,18 @@ def test_an_edit_within_the_same_time_stamp_is_noticed(docs, tmp_path):
         assert names(index.add(path).updated) == ["warranty.md"]
 
 
+def test_an_edit_whose_time_of_change_was_set_back_is_noticed(docs, tmp_path, monkeypatch):
+    monkeypatch.setattr("qwen_agentkit.rag.catalog_rows._RACY_NS", 0)  # every stamp is trusted at once
+    path = docs / "warranty.md"
+    with DocumentIndex(tmp_path / "index") as index:
+        index.add(path)
+        stamps = path.stat()
+        path.write_text(WARRANTY.replace("27", "99"))  # of the same size, as files of two releases are
+        os.utime(path, ns=(stamps.st_atime_ns, stamps.st_mtime_ns))
+        assert names(index.add(path).updated) == ["warranty.md"]
+        assert names(index.add(path).unchanged) == ["warranty.md"]
+
+
 def test_what_cannot_be_read_is_a_problem_each_time_and_the_rest_goes_on(docs, tmp_path):
     (docs / "broken.docx").write_bytes(b"PK\x03\x04 nothing of a zip")
     with DocumentIndex(tmp_path / "index") as index:
@@ -149,6 +162,20 @@ def test_patterns_and_hidden_files(docs):
         assert not index.add(str(docs / "*.md")).added
         (docs / "cleaning.md").unlink()
         assert names(index.add(str(docs / "*.md")).removed) == ["cleaning.md"]
+
+
+def test_folders_that_fit_a_pattern_are_walked_and_reconciled(docs, tmp_path):
+    with DocumentIndex() as index:
+        assert names(index.add(str(tmp_path / "do*")).added) == ["cleaning.md", "warranty.md", "保修.md"]
+        (docs / "cleaning.md").unlink()
+        assert names(index.add(str(tmp_path / "do*")).removed) == ["cleaning.md"]
+        assert names(index.add(str(tmp_path / "**" / "*.md")).unchanged) == ["warranty.md", "保修.md"]
+
+
+@pytest.mark.parametrize("wrong", [None, 3, b"docs", [3], "", "a\x00b"])
+def test_what_is_no_path_is_refused(wrong):
+    with DocumentIndex() as index, pytest.raises(ValueError, match="wanted, "):
+        index.add(wrong)
 
 
 def test_removing_erases_every_trace_of_the_text(docs, tmp_path):
