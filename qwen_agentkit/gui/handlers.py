@@ -45,7 +45,6 @@ class Handlers:
 
     def open(self, session_id: str | None, browser: dict[str, str], request: Any) -> Updates:
         """A conversation was chosen from the list."""
-        browser = _with_id(browser)
         visitor = self._visitor(browser, request)
         return self._opened(self.page.conversations.open(session_id or "", visitor.user), visitor, browser["id"])
 
@@ -72,7 +71,6 @@ class Handlers:
 
     def delete(self, session_id: str, browser: dict[str, str], request: Any) -> Updates:
         """A conversation is erased; a run in it is stopped first."""
-        browser = _with_id(browser)
         visitor = self._visitor(browser, request)
         session = self.page.conversations.open(session_id, visitor.user)
         if session is not None:
@@ -94,7 +92,6 @@ class Handlers:
         self, given: dict[str, Any], session_id: str, chosen: str | None, browser: dict[str, str], request: Any
     ) -> Updates:
         """A message was sent."""
-        browser = _with_id(browser)
         visitor = self._visitor(browser, request)
         text, files = given.get("text") or "", [str(path) for path in given.get("files") or ()]
         session = self.page.conversations.open(session_id, visitor.user)
@@ -194,7 +191,6 @@ class Handlers:
         browser: dict[str, str],
         request: Any,
     ) -> Updates:
-        browser = _with_id(browser)
         visitor = self._visitor(browser, request)
         session = self.page.conversations.open(session_id, visitor.user)
         if session is None:
@@ -242,7 +238,7 @@ class Handlers:
 
 
 def _with_id(browser: dict[str, str] | None) -> dict[str, str]:
-    """What the browser keeps, with an id: something may be sent before the page's first answer has given it one."""
+    """What the browser keeps, with an id: it has none on its first visit, until the page has answered."""
     return {"id": new_browser_id(), **(browser or {})}
 
 
