@@ -22,6 +22,7 @@ from qwen_agentkit.rag.explain import Explanation
 from qwen_agentkit.rag.freshness import look_at
 from qwen_agentkit.rag.hits import Hit
 from qwen_agentkit.rag.index import DocumentIndex
+from qwen_agentkit.rag.index_files import CATALOG_FILE
 from qwen_agentkit.rag.report import Problem
 from qwen_agentkit.rag.sources import is_url
 from qwen_agentkit.run_context import current_run
@@ -37,12 +38,22 @@ class _Shared:
     """An index that several bases rest on; it is closed when the last of them is gone, not under a search.
 
     Args:
-        index: The index.
+        folder: Where it lies.
+        options: What it is made with.
     """
 
-    def __init__(self, index: DocumentIndex) -> None:
-        self.index = index
-        weakref.finalize(self, index.close).atexit = False
+    def __init__(self, folder: Path, options: dict[str, Any]) -> None:
+        self.index = DocumentIndex(folder, **options)
+        self._catalog = folder / CATALOG_FILE
+        self._opened = self._catalog.stat()
+        weakref.finalize(self, self.index.close).atexit = False
+
+    def is_in_place(self) -> bool:
+        """Whether the files that were opened are still there: somebody may have removed the workspace."""
+        try:
+            return os.path.samestat(self._catalog.stat(), self._opened)
+        except FileNotFoundError:
+            return False
 
 
 _lock = threading.Lock()
@@ -161,8 +172,8 @@ def knowledge_base(files: Sequence[str], chunk_tokens: int, **options: Any) -> K
     given = {name: value for name, value in options.items() if value is not None} | {"chunk_tokens": chunk_tokens}
     with _lock:
         shared = _open.get(handle)
-        if shared is None:
-            shared = _open[handle] = _Shared(DocumentIndex(folder, **given))
+        if shared is None or not shared.is_in_place():
+            shared = _open[handle] = _Shared(folder, given)
         _open.move_to_end(handle)
         while len(_open) > _MOST_OPEN:
             _open.popitem(last=False)

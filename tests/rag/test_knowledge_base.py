@@ -1,6 +1,7 @@
 """Knowledge bases: one index for a set of files, shared by the questions that are asked at the same time."""
 
 import gc
+import shutil
 import threading
 
 import pytest
@@ -44,6 +45,15 @@ def test_an_index_that_no_base_rests_on_any_more_is_closed(tmp_path, monkeypatch
     gc.collect()
     with pytest.raises(ValueError, match="closed"):
         index.search("lamp")
+
+
+def test_a_workspace_that_was_removed_is_made_anew_by_the_next_question(tmp_path):
+    file = tmp_path / "a.txt"
+    file.write_text("The lamp burns for 900 hours.")
+    asked(file)
+    shutil.rmtree(settings.DEFAULT_WORKSPACE)
+    file.write_text("The lamp burns for 1200 hours, since March.")
+    assert "1200 hours" in asked(file).search("lamp hours", 5)[0].text
 
 
 def test_what_one_question_reads_beside_a_busy_index_is_not_taken_from_it_by_another(tmp_path):
