@@ -12,6 +12,7 @@ from typing import Any
 from qwen_agentkit import settings
 from qwen_agentkit.cli import configuration, packages
 from qwen_agentkit.utils.environment import environment
+from qwen_agentkit.utils.store_address import without_password
 from qwen_agentkit.version import __version__
 
 FINE, ABSENT, WRONG = "fine", "absent", "wrong"
@@ -219,7 +220,7 @@ def _sessions() -> Check:
     path = os.path.join(os.path.abspath(settings.DEFAULT_WORKSPACE), "sessions.sqlite")
     if not address and not os.path.exists(path):
         return Check("files", "sessions", ABSENT, f"none yet; they will be in {path}")
-    from qwen_agentkit.cli.stored_sessions import open_sessions, without_password
+    from qwen_agentkit.cli.stored_sessions import open_sessions
     from qwen_agentkit.errors import QwenAgentKitError
 
     try:

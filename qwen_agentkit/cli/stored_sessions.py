@@ -15,9 +15,13 @@ from qwen_agentkit.cli import configuration
 from qwen_agentkit.cli.status import WrongUse
 from qwen_agentkit.errors import QwenAgentKitError
 from qwen_agentkit.session.session import LOCAL_USER
+from qwen_agentkit.utils.store_address import without_password
 
 if TYPE_CHECKING:
     from qwen_agentkit.session import Session, SessionStore
+
+# Conversations that a shell offers at most, the last used of a user.
+_MOST_OFFERED = 1_000
 
 User = Annotated[str, typer.Option("--user", metavar="ID", help="Whose conversations; on one's own machine `local`.")]
 StoreAddress = Annotated[
@@ -40,7 +44,7 @@ def complete_session(context: typer.Context, incomplete: str) -> list[tuple[str,
         if not address and not Path(settings.DEFAULT_WORKSPACE, "sessions.sqlite").is_file():
             return []  # to complete a word is no reason to make a store
         with open_sessions(address) as store:
-            infos = store.sessions(given.get("user") or LOCAL_USER)
+            infos = store.sessions(given.get("user") or LOCAL_USER, limit=_MOST_OFFERED)
     except (QwenAgentKitError, ValueError, OSError):
         return []  # what is wrong is said when the command runs; a shell that completes has no place for it
     return [(info.session_id, info.title) for info in infos if info.session_id.startswith(incomplete)]
@@ -98,13 +102,6 @@ def open_sessions(address: str | None, on_busy: Busy | None = None) -> Iterator[
         reason = str(error).partition("\n")[0]
         where = without_password(address or settings.SESSIONS or "sessions.sqlite in the workspace")
         raise QwenAgentKitError(f"the store of sessions {where} fails: {reason}") from error
-
-
-def without_password(address: str) -> str:
-    """An address of a database as it may be shown."""
-    before, at, after = address.rpartition("@")
-    scheme, colon, user = before.partition("://")
-    return f"{scheme}{colon}{user.partition(':')[0]}{at}{after}" if at else address
 
 
 def must_find(store: SessionStore, session_id: str, user: str) -> Session:

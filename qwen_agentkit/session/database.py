@@ -11,6 +11,7 @@ from typing import Any
 from qwen_agentkit.errors import QwenAgentKitError
 from qwen_agentkit.log import logger
 from qwen_agentkit.utils.optional import need
+from qwen_agentkit.utils.store_address import without_password
 
 sa = need("sqlalchemy", extra="sessions")
 
@@ -107,7 +108,7 @@ def open_engine(address: str) -> Any:
         engine.dispose()
         # The driver's own words; SQLAlchemy's around them are of no help here.
         reason = str(error.orig).partition("\n")[0]
-        raise QwenAgentKitError(f"The session store {url!r} cannot be opened: {reason}") from error
+        raise QwenAgentKitError(f"The session store {without_password(address)} cannot be opened: {reason}") from error
     return engine
 
 
