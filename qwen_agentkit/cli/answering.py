@@ -83,9 +83,14 @@ def answer(agent: Agent, conversation: list[dict[str, Any]], show: bool, session
     screen = _Screen(write if show else lambda text: None, remark if show else lambda line: None)
     with stopping(token):
         given = {} if session is None else {"session": session}
-        for response in agent.run(conversation, cancel=token, **given):
-            result.messages = cast("list[dict[str, Any]]", response)
-            screen.update(result.messages)
+        try:
+            for response in agent.run(conversation, cancel=token, **given):
+                result.messages = cast("list[dict[str, Any]]", response)
+                screen.update(result.messages)
+        except TimeoutError:
+            # Ctrl-C while another run has the session: nothing was said, and nothing went wrong.
+            if not token.cancelled:
+                raise
     screen.end()
     result.stopped = token.cancelled
     return result

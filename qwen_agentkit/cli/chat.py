@@ -157,6 +157,8 @@ def _turn(line: str, talk: _Talk) -> int:
     # A stored conversation is put before the question by the run itself.
     asked = talk.conversation if talk.session is None else [question]
     try:
+        if talk.session is not None and talk.session.is_busy():
+            remark("An answer is under way in this conversation elsewhere. Ctrl-C stops waiting for it.")
         result = answering.answer(talk.opened.agent, asked, show=not talk.as_json, session=talk.session)
     except (QwenAgentKitError, ValueError, OSError) as error:
         # The question is taken back, so that the next one does not follow an unanswered one.

@@ -135,6 +135,14 @@ class Session:
         """
         return self.store._fork(self.key, at, session_id)
 
+    def is_busy(self) -> bool:
+        """Whether a run is under way in it, here or in another process.
+
+        Raises:
+            KeyError: The session was deleted.
+        """
+        return self.store._is_busy(self.key)
+
     def follow_up(self, text: str) -> Ticket | None:
         """Sends a text to the run that is under way in this session, here or in another process.
 

@@ -21,6 +21,7 @@ from qwen_agentkit.follow_ups import FollowUps, Ticket, checked_text
 from qwen_agentkit.schema import USER, Message
 from qwen_agentkit.session.database import follow_ups, open_engine, runs, sa, sessions
 from qwen_agentkit.session.database import messages as messages_table
+from qwen_agentkit.session.lease import holder_of
 from qwen_agentkit.session.posted import old, post, take
 from qwen_agentkit.session.session import LOCAL_USER, Fragment, Session, SessionInfo
 from qwen_agentkit.utils.message_text import text_of
@@ -304,6 +305,10 @@ class SessionStore:
         finally:
             self._mailboxes.pop(key, None)
             mail.close()
+
+    def _is_busy(self, key: Key) -> bool:
+        with self._reading() as connection:
+            return holder_of(connection, self._must_row(connection, key).id) is not None
 
     def _post(self, key: Key, text: str) -> Ticket | None:
         return post(self, key, checked_text(text))

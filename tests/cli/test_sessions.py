@@ -1,6 +1,7 @@
 """`qwen-agentkit sessions` and `memory`, and `chat --session`."""
 
 import json
+import signal
 import threading
 import time
 
@@ -146,11 +147,29 @@ def test_what_is_typed_while_another_process_answers_goes_to_that_answer(cli, ch
         out, err = asking.communicate(timeout=30)
         run.join(10)
         assert (asking.returncode, out) == (0, ""), err
+        assert "An answer is under way in this conversation elsewhere." in err
         assert "went to the answer that is under way" in err
         assert "In blue, please." in str(store.session("plans").messages())
     assert chat_server.seen == []
     wrong = cli("chat", *model, *place, "--on-busy", "often", typed="x\n")
     assert wrong.returncode == 2 and "'often' is not one of 'wait', 'follow_up'" in wrong.stderr
+
+
+def test_ctrl_c_stops_waiting_for_another_answer(cli, chat_server):
+    address = f"sqlite:///{cli.folder}/s.sqlite"
+    chat_server.script = ["Later."]
+    model = ("--model", "qwen3", "--model-server", chat_server.url)
+    with SessionStore(address) as store, store.session("plans").hold():
+        asking = cli.start("chat", *model, "--session", "plans", "--store", address)
+        asking.stdin.write("And?\n")
+        asking.stdin.flush()
+        assert "Ctrl-C stops waiting" in asking.stderr.readline()
+        time.sleep(0.3)
+        asking.send_signal(signal.SIGINT)
+        assert asking.stderr.readline() == "Stopped.\n"
+        out, err = asking.communicate(timeout=30)
+    assert (asking.returncode, out, err) == (0, "", "")
+    assert chat_server.seen == []
 
 
 def _posted(store):
