@@ -12,6 +12,7 @@ from qwen_agentkit.agent import Agent
 from qwen_agentkit.agents.loop.approval import Decision, at_hand
 from qwen_agentkit.agents.loop.tool_round import ToolCall
 from qwen_agentkit.cancel import CancelToken
+from qwen_agentkit.errors import QwenAgentKitError
 from qwen_agentkit.follow_ups import DELIVERED, FollowUps, Ticket
 from qwen_agentkit.gui.approvals import Question, Questions
 from qwen_agentkit.log import logger
@@ -199,7 +200,9 @@ class LiveRun:
         except Exception as error:
             # Shown to the person at the page; whatever it is, it must not leave the page waiting.
             self.error = (str(error) or type(error).__name__).strip().splitlines()[0]
-            logger.exception("The agent failed at the page")
+            # Errors of the package say what is wrong; of others the place is wanted.
+            place = None if isinstance(error, QwenAgentKitError) else error
+            logger.error("The agent failed at the page: %s", error, exc_info=place)
         finally:
             with self._condition:
                 self._done, self._ended = True, time.monotonic()

@@ -13,6 +13,7 @@ from qwen_agentkit import run_context
 from qwen_agentkit.agent import Agent
 from qwen_agentkit.agents.multi_agent_hub import MultiAgentHub
 from qwen_agentkit.cancel import CancelToken
+from qwen_agentkit.errors import QwenAgentKitError
 from qwen_agentkit.events import ApprovalRequested, Event, ReasoningDelta, TextDelta, ToolCallDelta, UsageReported
 from qwen_agentkit.follow_ups import FollowUps, Ticket
 from qwen_agentkit.limits import RunLimits, Usage
@@ -134,7 +135,9 @@ class ServerRun:
             for response in self._begin(before, decisions):
                 self._take_response(response)
         except BaseException as error:
-            logger.exception("The run %s of %s failed", self.id, self.order.agent_id)
+            # Errors of the package say what is wrong; of others the place is wanted.
+            place = None if isinstance(error, QwenAgentKitError) else error
+            logger.error("The run %s of %s failed: %s", self.id, self.order.agent_id, error, exc_info=place)
             self.fail(error)
         else:
             self._conclude()

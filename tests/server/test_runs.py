@@ -6,6 +6,7 @@ import pytest
 
 from qwen_agentkit import tool
 from qwen_agentkit.agents import Assistant, BasicAgent, GroupChat
+from qwen_agentkit.errors import ModelServiceError
 from qwen_agentkit.testing import ScriptedChatModel, call, reply
 from tests.server.conftest import wait_until
 
@@ -41,6 +42,21 @@ def test_a_run_is_a_stream_of_numbered_events_with_one_end(serve):
     assert last["messages"][-1]["content"] == "Warm today."
     assert all(data["type"] == kind for _, kind, data in seen)
     assert seen[0][2]["id"] == response.headers["x-run-id"]
+
+
+def test_the_log_has_the_place_of_what_was_not_foreseen_alone(serve, caplog):
+    for error, has_place in [
+        (ModelServiceError(code="502", message="The model is away"), False),
+        (KeyError("x"), True),
+    ]:
+        caplog.clear()
+        with serve(BasicAgent(llm=ScriptedChatModel([error]), name="helper")).stream("POST", "/v1/runs", json=ASK) as (
+            _,
+            events,
+        ):
+            assert list(events)[-1][1] == "error"
+        (record,) = [one for one in caplog.records if "of helper failed" in one.message]
+        assert bool(record.exc_info) is has_place and str(error) in record.message
 
 
 def test_a_run_that_fails_ends_with_error_and_tells_no_traceback(serve):
