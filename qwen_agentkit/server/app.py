@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import inspect
+import re
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
@@ -24,6 +25,9 @@ from qwen_agentkit.server.service import Service
 from qwen_agentkit.version import __version__
 
 _CODES = {404: "not_found", 405: "method_not_allowed", 413: TOO_LARGE}
+
+# Where a field may be one of several types, pydantic puts their names into the path.
+_TYPE_NAME = re.compile(r"bool|str|constrained-str|(?:dict|list)\[.*\]")
 
 _ERROR: dict[str, Any] = {
     "description": "An error in OpenAI's shape.",
@@ -109,9 +113,16 @@ async def _refused(request: Request, error: Any) -> JSONResponse:
 
 
 async def _invalid(request: Request, error: Any) -> JSONResponse:
-    problems = [f"{'.'.join(map(str, one['loc'][1:])) or 'body'}: {one['msg']}" for one in error.errors()]
-    first = error.errors()[0]["loc"][1:] if error.errors() else ()
-    return JSONResponse(error_body(422, "; ".join(problems), "invalid_request", ".".join(map(str, first)) or None), 422)
+    found = [(_place(one), one["msg"]) for one in error.errors()]
+    problems = "; ".join(f"{place or 'body'}: {problem}" for place, problem in found)
+    return JSONResponse(error_body(422, problems, "invalid_request", (found[0][0] or None) if found else None), 422)
+
+
+def _place(problem: dict[str, Any]) -> str:
+    """Which field a problem is about, "" for the body itself."""
+    if problem["type"] == "json_invalid":
+        return ""
+    return ".".join(part for part in map(str, problem["loc"][1:]) if not _TYPE_NAME.fullmatch(part))
 
 
 async def _http_error(request: Request, error: Any) -> JSONResponse:

@@ -98,6 +98,21 @@ def test_every_error_has_the_one_shape(serve, method, path, body, status):
     assert set(answer.json()) == {"error"} and set(answer.json()["error"]) == {"message", "type", "param", "code"}
 
 
+@pytest.mark.parametrize(
+    ("body", "param", "told"),
+    [
+        (b'{"message": ""}', "message", "message: String should have at least 1 character"),
+        (b'{"message": [5]}', "message", "message.0: Input should be a valid dictionary"),
+        (b'{"message": "Hi", "list": []}', "list", "list: Extra inputs are not permitted"),
+        (b"message=Hi", None, "body: JSON decode error"),
+    ],
+)
+def test_what_is_wrong_with_a_body_is_said_by_its_fields(serve, body, param, told):
+    headers = {"Content-Type": "application/json"}
+    error = serve(agent("a")).client.post("/chat", content=body, headers=headers).json()["error"]
+    assert error["param"] == param and told in error["message"] and "[" not in error["message"]
+
+
 class Chatty(BasicAgent):
     """Tells 20 MB of progress before it answers."""
 
