@@ -6,6 +6,7 @@ import hashlib
 import os
 import shutil
 import threading
+import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,14 +15,15 @@ from typing import Any
 from qwen_agentkit import settings
 from qwen_agentkit.memory.facts import Fact, FactStore
 from qwen_agentkit.memory.learning import draw_facts
-from qwen_agentkit.rag.index import DocumentIndex
+from qwen_agentkit.rag.open_indexes import OpenIndexes, SharedIndex
 from qwen_agentkit.schema import Message
 from qwen_agentkit.session.session import LOCAL_USER, Fragment
 from qwen_agentkit.session.store import SessionStore
-from qwen_agentkit.utils.text.quotes import find_quote
+from qwen_agentkit.utils.text.folding import fold
 
-# Share of a fact's words that another must have to say the same.
-_SAME_SCORE = 0.95
+# What two facts may differ in and say the same: marks around words, and articles.
+_MARKS = ".,;:!?。、\"'()"
+_ARTICLES = frozenset({"a", "an", "the"})
 
 
 @dataclass(frozen=True)
@@ -63,9 +65,9 @@ class LongTermMemory:
             Path(folder) if folder is not None else Path(os.path.abspath(settings.DEFAULT_WORKSPACE), "memory")
         )
         self._lock = threading.Lock()
-        self._indexes: dict[str, DocumentIndex] = {}
-        # Number and newest date of the facts that each index holds.
-        self._states: dict[str, tuple[int, float]] = {}
+        self._indexes = OpenIndexes()
+        # The facts that each index holds, with the date of each.
+        self._states: weakref.WeakKeyDictionary[SharedIndex, dict[str, float]] = weakref.WeakKeyDictionary()
 
     def add(
         self,
@@ -112,10 +114,7 @@ class LongTermMemory:
         """Forgets all facts of a user and erases their index; how many there were. Sessions are the store's own."""
         count = self.facts.delete_user(user_id)
         with self._lock:
-            index = self._indexes.pop(user_id, None)
-            if index is not None:
-                index.close()
-            self._states.pop(user_id, None)
+            self._indexes.close(user_id)
             shutil.rmtree(self._place(user_id), ignore_errors=True)
         return count
 
@@ -147,7 +146,8 @@ class LongTermMemory:
         facts = {fact.id: fact for fact in self.facts.of_user(user_id, agent)}
         found: list[Recollection] = []
         if facts and query.strip():
-            hits = self._index(user_id).search(query, limit, lambda hit: hit.source in facts)
+            shared = self._index(user_id)
+            hits = shared.index.search(query, limit, lambda hit: hit.source in facts)
             found = [
                 Recollection(facts[hit.source].text, facts[hit.source].updated_at, hit.score, fact=facts[hit.source])
                 for hit in hits
@@ -187,29 +187,26 @@ class LongTermMemory:
     def _place(self, user_id: str) -> Path:
         return self._folder / hashlib.sha256(user_id.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
-    def _index(self, user_id: str) -> DocumentIndex:
+    def _index(self, user_id: str) -> SharedIndex:
         """The user's index, as the facts are now."""
         with self._lock:
-            index = self._indexes.get(user_id)
-            if index is None:
-                index = self._indexes[user_id] = DocumentIndex(self._place(user_id), self._embedder)
+            shared = self._indexes.get(user_id, self._place(user_id), embedder=self._embedder)
+            index = shared.index
             facts = {fact.id: fact for fact in self.facts.of_user(user_id)}
-            state = (len(facts), max((fact.updated_at for fact in facts.values()), default=0.0))
-            if self._states.get(user_id) == state:
-                return index
+            state = {fact.id: fact.updated_at for fact in facts.values()}
+            if self._states.get(shared) == state:
+                return shared
             held = {entry["source"] for entry in index.sources()}
             if held - set(facts):
                 index.remove(sorted(held - set(facts)))
             index.add_texts([(fact.id, _indexed(fact), fact.topic) for fact in facts.values()])
-            self._states[user_id] = state
-            return index
+            self._states[shared] = state
+            return shared
 
     def close(self) -> None:
         """Closes the indexes."""
         with self._lock:
-            for index in self._indexes.values():
-                index.close()
-            self._indexes.clear()
+            self._indexes.close()
 
     def __deepcopy__(self, memo: dict[int, object]) -> LongTermMemory:
         return self
@@ -220,9 +217,10 @@ def _indexed(fact: Fact) -> str:
 
 
 def _same(one: str, other: str) -> bool:
-    """Whether two facts say the same in nearly the same words."""
-    shorter, longer = sorted((one, other), key=len)
-    if len(longer) > 1.2 * len(shorter) + 4:
-        return False
-    match = find_quote(shorter, longer)
-    return match is not None and match.score >= _SAME_SCORE
+    """Whether two facts have the same words. A word more or other letters may say the contrary (no, unmarried)."""
+    return _words(one) == _words(other)
+
+
+def _words(text: str) -> list[str]:
+    words = [word.strip(_MARKS) for word in fold(text).lower().split()]
+    return [word for word in words if word and word not in _ARTICLES]

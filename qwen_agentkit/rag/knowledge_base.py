@@ -10,9 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import threading
-import weakref
-from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -22,7 +19,7 @@ from qwen_agentkit.rag.explain import Explanation
 from qwen_agentkit.rag.freshness import look_at
 from qwen_agentkit.rag.hits import Hit
 from qwen_agentkit.rag.index import DocumentIndex
-from qwen_agentkit.rag.index_files import CATALOG_FILE
+from qwen_agentkit.rag.open_indexes import OpenIndexes, SharedIndex
 from qwen_agentkit.rag.report import Problem
 from qwen_agentkit.rag.sources import is_url
 from qwen_agentkit.run_context import current_run
@@ -30,34 +27,8 @@ from qwen_agentkit.utils.work_dir import local_path
 
 # Seconds that a question waits for another writer.
 WAIT_SECONDS = 5.0
-# Indexes that stay open in one process.
-_MOST_OPEN = 32
 
-
-class _Shared:
-    """An index that several bases rest on; it is closed when the last of them is gone, not under a search.
-
-    Args:
-        folder: Where it lies.
-        options: What it is made with.
-    """
-
-    def __init__(self, folder: Path, options: dict[str, Any]) -> None:
-        self.index = DocumentIndex(folder, **options)
-        self._catalog = folder / CATALOG_FILE
-        self._opened = self._catalog.stat()
-        weakref.finalize(self, self.index.close).atexit = False
-
-    def is_in_place(self) -> bool:
-        """Whether the files that were opened are still there: somebody may have removed the workspace."""
-        try:
-            return os.path.samestat(self._catalog.stat(), self._opened)
-        except FileNotFoundError:
-            return False
-
-
-_lock = threading.Lock()
-_open: OrderedDict[str, _Shared] = OrderedDict()
+_open = OpenIndexes()
 
 
 class KnowledgeBase:
@@ -75,7 +46,7 @@ class KnowledgeBase:
         index: DocumentIndex,
         files: Sequence[str] = (),
         options: dict[str, Any] | None = None,
-        shared: _Shared | None = None,
+        shared: SharedIndex | None = None,
     ) -> None:
         self.files = list(files)
         self._shared = shared
@@ -170,11 +141,5 @@ def knowledge_base(files: Sequence[str], chunk_tokens: int, **options: Any) -> K
     reranker = options.get("reranker")
     handle = f"{folder} {id(embedder)} {id(reranker)}"
     given = {name: value for name, value in options.items() if value is not None} | {"chunk_tokens": chunk_tokens}
-    with _lock:
-        shared = _open.get(handle)
-        if shared is None or not shared.is_in_place():
-            shared = _open[handle] = _Shared(folder, given)
-        _open.move_to_end(handle)
-        while len(_open) > _MOST_OPEN:
-            _open.popitem(last=False)
+    shared = _open.get(handle, folder, **given)
     return KnowledgeBase(shared.index, names, given, shared)

@@ -42,7 +42,7 @@ def test_facts_are_found_by_their_words_in_both_languages(memory):
 
 def test_what_is_said_again_is_kept_once_with_a_new_date(memory):
     first = memory.add("Ada lives in Oslo.", "ada", created_at=time.time() - DAY)
-    again = memory.add("ada lives in  Oslo", "ada")
+    again = memory.add("ada lives in  Oslo!", "ada")
     assert again.id == first.id and again.updated_at > first.updated_at and again.created_at == first.created_at
     assert len(memory.of_user("ada")) == 1
 
@@ -51,6 +51,44 @@ def test_contradictions_are_kept_with_their_dates(memory):
     memory.add("Ada lives in Oslo.", "ada", created_at=time.time() - 100 * DAY)
     memory.add("Ada lives in Bergen.", "ada")
     assert [fact.text for fact in memory.of_user("ada")] == ["Ada lives in Bergen.", "Ada lives in Oslo."]
+
+
+@pytest.mark.parametrize(
+    "before, after",
+    [
+        ("Ada likes coffee.", "Ada likes no coffee."),
+        ("Likes tea", "Dislikes tea"),
+        ("Ada is married.", "Ada is unmarried."),
+        ("她喜欢绿茶", "她不喜欢绿茶"),
+        ("Ada has 2 cats.", "Ada has 12 cats."),
+        ("Ada writes C.", "Ada writes C++."),
+    ],
+)
+def test_the_contrary_in_nearly_the_same_words_is_another_fact(memory, before, after):
+    first = memory.add(before, "ada", created_at=time.time() - DAY)
+    assert memory.add(after, "ada").id != first.id
+    assert [fact.text for fact in memory.of_user("ada")] == [after, before]
+
+
+def test_many_users_do_not_use_up_the_file_descriptors(memory, monkeypatch):
+    monkeypatch.setattr(memory._indexes, "most", 2)
+    for number in range(6):
+        memory.add(f"Likes the K{number} pump.", f"user-{number}")
+        assert memory.search("pump", f"user-{number}")[0].fact.text == f"Likes the K{number} pump."
+    assert len(memory._indexes._held) == 2
+    assert memory.search("pump", "user-0")[0].fact.text == "Likes the K0 pump."
+
+
+def test_a_fact_of_an_earlier_date_is_found_though_another_went(tmp_path, memory):
+    old = memory.add("Ada owns a bicycle.", "ada", created_at=time.time() - 9 * DAY)
+    memory.add("Ada lives in Oslo.", "ada")
+    assert memory.search("bicycle", "ada", fragments=False)
+    with SessionStore(f"sqlite:///{tmp_path}/s.sqlite") as sessions:  # another process, which has no index
+        other = LongTermMemory(sessions, folder=tmp_path / "other")
+        other.facts.delete("ada", old.id)
+        other.add("Ada plays the xylophone.", "ada", created_at=time.time() - 8 * DAY)
+        other.close()
+    assert memory.search("xylophone", "ada", fragments=False)[0].fact.text == "Ada plays the xylophone."
 
 
 def test_facts_are_changed_and_forgotten_in_the_index_too(memory):

@@ -23,7 +23,7 @@ def asked(file):
 
 
 def test_a_base_in_use_stays_open_when_many_others_are_opened(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "_MOST_OPEN", 2)
+    monkeypatch.setattr(module._open, "most", 2)
     files = [tmp_path / f"{number}.txt" for number in range(5)]
     for number, file in enumerate(files):
         file.write_text(f"The code of the room is K{number}.")
@@ -34,7 +34,7 @@ def test_a_base_in_use_stays_open_when_many_others_are_opened(tmp_path, monkeypa
 
 
 def test_an_index_that_no_base_rests_on_any_more_is_closed(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "_MOST_OPEN", 1)
+    monkeypatch.setattr(module._open, "most", 1)
     (tmp_path / "a.txt").write_text("The lamp burns for 900 hours.")
     (tmp_path / "b.txt").write_text("The soup is served at 6.")
     base = asked(tmp_path / "a.txt")
