@@ -78,7 +78,8 @@ def serve(
     def work() -> int:
         if not all(_ORIGIN.match(origin) for origin in cors_origin or ()):
             raise WrongUse("--cors-origin is scheme://host[:port], such as https://chat.example")
-        tokens = tokens_of([*(token or []), *os.environ.get(TOKENS_VARIABLE, "").split(",")])
+        in_environment = filter(None, map(str.strip, os.environ.get(TOKENS_VARIABLE, "").split(",")))
+        tokens = tokens_of([*(token or []), *in_environment])
         if tokens and no_token:
             raise WrongUse("either tokens or --no-token")
         options = ServerOptions(
@@ -115,8 +116,8 @@ def tokens_of(given: list[str]) -> dict[str, str]:
         WrongUse: A text is none, or a token has two users.
     """
     tokens: dict[str, str] = {}
-    for text in filter(None, map(str.strip, given)):
-        match = _TOKEN.match(text)
+    for text in given:
+        match = _TOKEN.match(text.strip())
         if match is None:
             raise WrongUse("a token is USER:TOKEN or TOKEN, of letters, digits and -._~+/")
         user = match["user"] or LOCAL_USER

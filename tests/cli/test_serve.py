@@ -74,7 +74,7 @@ def test_sigterm_lets_a_running_answer_end(bots):
 
 def test_tokens_come_from_the_command_and_the_environment(bots):
     process, url = start(
-        bots, "my_bots:support", "--token", "ada:s3cret", QWEN_AGENTKIT_SERVER_TOKENS="bob:other,third"
+        bots, "my_bots:support", "--token", "ada:s3cret", QWEN_AGENTKIT_SERVER_TOKENS="bob:other, ,third"
     )
     try:
         for token in ("s3cret", "other", "third"):
@@ -92,6 +92,7 @@ def test_tokens_come_from_the_command_and_the_environment(bots):
         (["my_bots:nobody"], "nobody"),
         (["my_bots:support", "my_bots:support"], "Two agents have the name"),
         (["my_bots:support", "--token", "a b"], "a token is"),
+        (["my_bots:support", "--token", ""], "a token is"),
         (["my_bots:support", "--token", "x", "--no-token"], "either tokens or"),
         (["my_bots:support", "--cors-origin", "*"], "--cors-origin"),
     ],
@@ -116,6 +117,6 @@ def test_an_address_in_use_and_a_store_that_is_none_are_one_line(shell):
 
 
 def test_a_token_without_a_user_is_the_local_users():
-    assert tokens_of(["ada:a1", "b2==", " "]) == {"a1": "ada", "b2==": "local"}
+    assert tokens_of(["ada:a1", " b2=="]) == {"a1": "ada", "b2==": "local"}
     with pytest.raises(WrongUse, match="two users"):
         tokens_of(["ada:a1", "bob:a1"])
