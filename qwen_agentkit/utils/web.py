@@ -76,11 +76,9 @@ class Response:
             meta = _META_CHARSET.search(self.body[:4096])
             charset = meta[1].decode("ascii") if meta else "utf-8"
         try:
-            return self.body.decode(charset)
-        except LookupError:
-            return self.body.decode("utf-8", "replace")
-        except UnicodeDecodeError:
             return self.body.decode(charset, "replace")
+        except (LookupError, UnicodeError):  # unknown, or no encoding of pages (idna, undefined)
+            return self.body.decode("utf-8", "replace")
 
     def json(self) -> Any:
         """The body read as JSON.
@@ -221,13 +219,13 @@ class _Request:
         declared = headers.get("content-length", "")
         if declared.isdigit() and int(declared) > self.max_bytes:
             raise self._too_large(url)
-        unpack = _decompressor(headers.get("content-encoding", ""), self.max_bytes)
+        unpacker = _Unpacker(headers.get("content-encoding", ""), self.max_bytes)
         content = bytearray()
         while True:
             raw = reply.read1(_READ_BYTES)
             if not raw:
                 break
-            content += unpack(raw, len(content))
+            content += unpacker.unpack(raw, len(content))
             if len(content) > self.max_bytes:
                 raise self._too_large(url)
             self.left(url)
@@ -235,6 +233,8 @@ class _Request:
         self.left(url)
         if reply.length:
             raise ToolServiceError(None, "bad_reply", f"{url} ended {reply.length} bytes early")
+        if not unpacker.is_whole:
+            raise ToolServiceError(None, "bad_reply", f"{url} broke off its answer within what is packed")
         return bytes(content)
 
     def _too_large(self, url: str) -> ToolServiceError:
@@ -311,27 +311,54 @@ def _nothing() -> None:
     """In place of taking a callback off a token that is not there."""
 
 
-def _decompressor(encoding: str, max_bytes: int) -> Callable[[bytes, int], bytes]:
-    """A function that unpacks the next piece, never to more than one byte over the bound."""
-    kind = encoding.strip().lower()
-    if kind in ("", "identity"):
-        return lambda raw, held: raw
-    if kind not in ("gzip", "x-gzip", "deflate"):
-        raise ToolServiceError(None, "bad_reply", f"The answer is packed as {encoding!r}, which was not asked for")
-    # 47: zlib or gzip, found by itself. Some servers send bare deflate (-15), which only the first byte tells.
-    unpacker = None
+class _Unpacker:
+    """Unpacks a body piece by piece.
 
-    def unpack(raw: bytes, held: int) -> bytes:
-        nonlocal unpacker
-        if unpacker is None:
-            bare = kind == "deflate" and (raw[0] & 0x0F) != 8
-            unpacker = zlib.decompressobj(-zlib.MAX_WBITS if bare else 47)
-        try:
-            return unpacker.decompress(raw, max_bytes + 1 - held)
-        except zlib.error as error:
-            raise ToolServiceError(error, "bad_reply", f"The answer cannot be unpacked ({error})") from None
+    Args:
+        encoding: The Content-Encoding.
+        max_bytes: No piece is unpacked to more than one byte over this bound of the whole.
 
-    return unpack
+    Raises:
+        ToolServiceError: The encoding was not asked for.
+    """
+
+    def __init__(self, encoding: str, max_bytes: int) -> None:
+        self._kind = encoding.strip().lower()
+        self._max_bytes = max_bytes
+        self._member: Any = None
+        if self._kind not in ("", "identity", "gzip", "x-gzip", "deflate"):
+            raise ToolServiceError(None, "bad_reply", f"The answer is packed as {encoding!r}, which was not asked for")
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether what was packed has come to its end."""
+        return self._member is None or self._member.eof
+
+    def unpack(self, raw: bytes, held: int) -> bytes:
+        """The next piece, unpacked.
+
+        Args:
+            raw: As it came.
+            held: Bytes that were unpacked before.
+        """
+        if self._kind in ("", "identity"):
+            return raw
+        content = b""
+        while raw and held + len(content) <= self._max_bytes:
+            if self._member is None:
+                # 47: zlib or gzip, found by itself. Some servers send bare deflate (-15), told by the first byte only.
+                bare = self._kind == "deflate" and (raw[0] & 0x0F) != 8
+                self._member = zlib.decompressobj(-zlib.MAX_WBITS if bare else 47)
+            elif self._member.eof:
+                if raw[0] != 0x1F:
+                    break  # padding
+                self._member = zlib.decompressobj(47)  # gzip may consist of several members (RFC 1952, 2.2)
+            try:
+                content += self._member.decompress(raw, self._max_bytes + 1 - held - len(content))
+            except zlib.error as error:
+                raise ToolServiceError(error, "bad_reply", f"The answer cannot be unpacked ({error})") from None
+            raw = self._member.unused_data
+        return content
 
 
 @functools.lru_cache(maxsize=1)

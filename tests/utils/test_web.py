@@ -200,6 +200,7 @@ def test_a_body_without_a_length_is_bounded_too(site, loopback_allowed):
     ("encoding", "packed"),
     [
         ("gzip", gzip.compress(b"hello")),
+        ("gzip", gzip.compress(b"he") + gzip.compress(b"llo") + b"\0\0"),
         ("deflate", zlib.compress(b"hello")),
         ("deflate", zlib.compress(b"hello")[2:-4]),
     ],
@@ -207,6 +208,17 @@ def test_a_body_without_a_length_is_bounded_too(site, loopback_allowed):
 def test_packed_bodies_are_unpacked(site, loopback_allowed, encoding, packed):
     site.routes["/p"] = (200, {"Content-Encoding": encoding}, packed)
     assert fetch(f"{site.url}/p").body == b"hello"
+
+
+def test_a_packed_body_that_was_cut_is_not_taken_for_whole(site, loopback_allowed):
+    site.routes["/p"] = (200, {"Content-Encoding": "gzip"}, gzip.compress(b"hello " * 1000)[:-20])
+    assert code_of(lambda: fetch(f"{site.url}/p")) == "bad_reply"
+
+
+@pytest.mark.parametrize("charset", ["idna", "undefined", "hex", "no-such", "utf-8"])
+def test_a_charset_that_is_none_of_pages_leaves_utf_8(site, loopback_allowed, charset):
+    site.routes["/p"] = (200, {"Content-Type": f"text/html; charset={charset}"}, "naïve.例え".encode())
+    assert fetch(f"{site.url}/p").text == "naïve.例え"
 
 
 def trickle(handler):
