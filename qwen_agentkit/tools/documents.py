@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING
 from qwen_agentkit import settings
 from qwen_agentkit.errors import DocParserError, ToolArgumentsError, ToolServiceError
 from qwen_agentkit.run_context import current_run
+from qwen_agentkit.tools.code.conversation import conversation_mark
 from qwen_agentkit.tools.records import Record, record_of_chunks
-from qwen_agentkit.utils.paths import allowed_path
+from qwen_agentkit.utils.paths import allowed_path, may_be_read
 from qwen_agentkit.utils.work_dir import name_of
 
 if TYPE_CHECKING:
@@ -220,7 +221,8 @@ def files_named_by_model(named: Sequence[str], files: Sequence[str]) -> list[str
         files: The agent's files and those of the conversation.
 
     Returns:
-        For each the file that is meant. A bare name stands for the one given file that is called so.
+        For each the file that is meant; for a folder or pattern what lies in it and may be read. A bare name stands
+        for the one given file that is called so.
 
     Raises:
         ToolArgumentsError: A path that may not be read; one line.
@@ -234,8 +236,23 @@ def files_named_by_model(named: Sequence[str], files: Sequence[str]) -> list[str
         if len(same_name) == 1 and os.path.basename(name) == name:
             meant.append(same_name[0])
             continue
-        meant.append(str(allowed_path(name, files)))
+        meant.extend(_allowed_in(name, files))
     return meant
+
+
+def _allowed_in(name: str, files: Sequence[str]) -> list[str]:
+    """The files behind a path that a model named. In a folder each is judged by itself: it may be a link."""
+    from qwen_agentkit.rag.sources import find_sources
+
+    conversation = conversation_mark()
+    real = allowed_path(name, files, conversation=conversation)
+    found = find_sources(str(real)).files
+    if not found:
+        return [str(real)]
+    allowed = [file for file in found if may_be_read(Path(file), files, conversation=conversation, named=real)]
+    if not allowed:
+        raise ToolArgumentsError(f"{name!r} holds nothing that may be read.")
+    return allowed
 
 
 def one_document(url: str, kwargs: Mapping[str, object], named_by_model: bool, keep_images: bool = False) -> Document:
@@ -255,7 +272,10 @@ def one_document(url: str, kwargs: Mapping[str, object], named_by_model: bool, k
         raise ToolArgumentsError(f"'url' is a path or an address, not {url!r}")
     if named_by_model:
         files = kwargs.get("files")
-        url = files_named_by_model([url], list(files) if isinstance(files, (list, tuple)) else [])[0]
+        meant = files_named_by_model([url], list(files) if isinstance(files, (list, tuple)) else [])
+        if len(meant) > 1:
+            raise DocParserError(code="folder", message=f"{url} is a folder; name one document")
+        url = meant[0]
     sources = find_sources([url])
     if len(sources.paths) > 1:
         raise DocParserError(code="folder", message=f"{url} is a folder; name one document")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 from qwen_agentkit.errors import ToolArgumentsError
@@ -40,7 +41,8 @@ class ListFiles(WorkFolderTool):
         lines: list[str] = []
         left_out = 0
         for root, folders, files in os.walk(folder):
-            folders.sort()
+            folders[:] = sorted(name for name in folders if not self.is_hidden(Path(root, name), folder))
+            files = [name for name in files if not self.is_hidden(Path(root, name), folder)]
             entries = [(name, True) for name in folders] + [(name, False) for name in sorted(files)]
             for name, is_folder in sorted(entries):
                 if len(lines) == MAX_ENTRIES:

@@ -13,6 +13,7 @@ from qwen_agentkit import settings
 from qwen_agentkit.errors import KeyNotExistsError, ToolArgumentsError
 from qwen_agentkit.tools.base import BaseTool, register_tool
 from qwen_agentkit.utils.files import MAX_NAME_BYTES, write_atomically
+from qwen_agentkit.utils.paths import is_store
 
 __all__ = ["KeyNotExistsError", "Storage"]
 
@@ -131,10 +132,13 @@ class Storage(BaseTool):
                 return f"Scan Failed: {key} holds one value; get it, or scan the key above."
             return f"Scan Failed: {key} does not exist."
         found: dict[str, str] = {}
+        own = is_store(Path(os.path.realpath(path or self.root)))
         for below, folders, files in os.walk(folder):
-            folders.sort()
+            folders[:] = sorted(name for name in folders if own or not is_store(Path(below, name)))
             for file in files:
                 place = Path(below, file)
+                if not own and is_store(place):
+                    continue
                 # A file of the old layout, without the suffix, gives way to the new one.
                 if file.endswith(".tmp") or (not file.endswith(_SUFFIX) and place.with_name(file + _SUFFIX).exists()):
                     continue
@@ -153,6 +157,8 @@ class Storage(BaseTool):
         # A symbolic link inside the folder could still lead out of it.
         if Path(os.path.realpath(folder.parent)) != folder.parent or folder.is_symlink():
             raise ToolArgumentsError(f"storage: {key!r} leads outside of the store")
+        if is_store(folder) and not is_store(root):
+            raise ToolArgumentsError(f"storage: {key!r} is kept by the program and not for tools")
         return folder.with_name(folder.name + _SUFFIX), folder
 
 

@@ -10,6 +10,8 @@ from typing import Any
 from qwen_agentkit import settings
 from qwen_agentkit.errors import ToolArgumentsError
 from qwen_agentkit.tools.base import BaseTool
+from qwen_agentkit.tools.code.conversation import conversation_mark
+from qwen_agentkit.utils.paths import is_store
 
 
 class WorkFolderTool(BaseTool):
@@ -31,7 +33,7 @@ class WorkFolderTool(BaseTool):
             path: Relative to the work folder, or absolute inside it.
 
         Raises:
-            ToolArgumentsError: It lies outside; one line for the model.
+            ToolArgumentsError: It lies outside, or in what the framework keeps there; one line for the model.
         """
         if "\x00" in path:
             raise ToolArgumentsError(f"{self.name}: a path holds no zero byte")
@@ -39,7 +41,18 @@ class WorkFolderTool(BaseTool):
         real = Path(os.path.realpath(root / (path.strip() or ".")))
         if real != root and root not in real.parents:
             raise ToolArgumentsError(f"{self.name}: {path!r} lies outside of the work folder; paths are relative to it")
+        if self.is_hidden(real, real):
+            raise ToolArgumentsError(f"{self.name}: {path!r} is kept by the program and not for tools")
         return real
+
+    def is_hidden(self, path: Path, named: Path) -> bool:
+        """Whether a path belongs to the framework's own stores (`utils.paths.is_store`) and the work folder does not.
+
+        Args:
+            path: With all links resolved.
+            named: What the model named: the path itself, or a folder that it lies in.
+        """
+        return is_store(path, conversation_mark(), named) and not is_store(Path(os.path.realpath(self.work_dir)))
 
     def shown(self, real: Path) -> str:
         """A path as the model is to see it, relative to the work folder."""

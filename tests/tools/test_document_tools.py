@@ -227,3 +227,32 @@ def test_terms_come_by_weight_in_both_languages():
     assert "the" not in terms
     assert vocabulary(["a rare word", "a word", "word word"], 2) == ["word", "rare"]
     assert vocabulary([]) == []
+
+
+# ---- folders that a model names
+
+
+@pytest.mark.parametrize("named", ["tools/files", "tools/files/l*.txt", "tools/*/l*"])
+def test_a_link_in_a_folder_or_behind_a_pattern_leads_out_for_no_model(workspace, tmp_path, named):
+    (tmp_path / "secret.txt").write_text("The code of the safe is 4711.")
+    (workspace / "tools" / "files").mkdir(parents=True)
+    os.symlink(tmp_path / "secret.txt", workspace / "tools" / "files" / "link.txt")
+    arguments = json.dumps({"query": "code of the safe", "files": [str(workspace / named)]})
+    with pytest.raises(ToolArgumentsError, match="nothing that may be read"):
+        Retrieval().call(arguments)
+    with pytest.raises(ToolArgumentsError, match="nothing that may be read"):
+        DocParser().call(json.dumps({"url": str(workspace / named)}))
+    (workspace / "tools" / "files" / "list.txt").write_text("The code of the door is 1234.")
+    assert [entry["text"] for entry in Retrieval().call(arguments)] == [["The code of the door is 1234."]]
+
+
+def test_what_users_sent_is_found_by_no_other_users_model(workspace):
+    letter = workspace / "web" / "ada" / "letter.txt"
+    letter.parent.mkdir(parents=True)
+    letter.write_text("The salary is 4711.")
+    for named in ("", "web", "web/*/*", "web/ada/letter.txt"):
+        with pytest.raises(ToolArgumentsError, match="read"):
+            Retrieval().call(json.dumps({"query": "salary", "files": [str(workspace / named)]}))
+    # Who sent it has it among the files of the conversation.
+    assert "4711" in Retrieval().call(json.dumps({"query": "salary"}), files=[str(letter)])[0]["text"][0]
+    assert "4711" in DocParser().call(json.dumps({"url": str(letter)}), files=[str(letter)])["raw"][0]["content"]

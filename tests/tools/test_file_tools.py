@@ -112,3 +112,23 @@ def test_the_folder_need_not_exist(tmp_path, monkeypatch):
     assert ListFiles().call({}) == "(empty)"
     WriteFile().call({"path": "a.txt", "content": "x"})
     assert ListFiles().call({}) == "a.txt  1"
+
+
+def test_a_work_folder_around_the_workspace_does_not_open_the_frameworks_stores(tmp_path, monkeypatch):
+    monkeypatch.setitem(vars(settings), "DEFAULT_WORKSPACE", str(tmp_path / "workspace"))
+    mark = "0123456789abcdef01234567"
+    kept = ("sessions.sqlite", "web/ada/letter.txt", "tools/storage/a.value", f"tools/code_interpreter/{mark}/x.txt")
+    for name in (*kept, "notes.txt"):
+        path = tmp_path / "workspace" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("kept")
+    config = {"work_dir": str(tmp_path)}
+    listed = ListFiles(config).call({"path": "workspace", "recursive": True})
+    assert listed.split("\n") == ["notes.txt  4", "tools/", "tools/code_interpreter/"]
+    assert ReadFile(config).call({"path": "workspace/notes.txt"}) == "kept"
+    for name in kept[:3]:
+        with pytest.raises(ToolArgumentsError, match="kept by the program"):
+            ReadFile(config).call({"path": f"workspace/{name}"})
+        with pytest.raises(ToolArgumentsError, match="kept by the program"):
+            WriteFile(config).call({"path": f"workspace/{name}", "content": "x", "mode": "overwrite"})
+        assert (tmp_path / "workspace" / name).read_text() == "kept"

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qwen_agentkit.errors import KeyNotExistsError
+from qwen_agentkit import settings
+from qwen_agentkit.errors import KeyNotExistsError, ToolArgumentsError
 from qwen_agentkit.tools import Storage
 
 
@@ -124,3 +125,18 @@ def test_two_processes_lose_no_value(storage, tmp_path):
     assert [process.wait(30) for process in running] == [0, 0]
     assert all(storage.get(f"deep/{n}/{name}") == name * 50 for n in range(100) for name in "ab")
     assert not list((tmp_path / "store").rglob("*.tmp"))
+
+
+def test_a_store_laid_over_the_workspace_does_not_open_the_frameworks_own_files(tmp_path, monkeypatch):
+    monkeypatch.setitem(vars(settings), "DEFAULT_WORKSPACE", str(tmp_path))
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "memory" / "fact.txt").write_text("Ada is 36.")
+    (tmp_path / "sessions.sqlite").write_text("kept")
+    storage = Storage({"storage_root_path": str(tmp_path)})
+    storage.put("/note", "mine")
+    assert storage.scan("/") == "/note: mine"
+    for key in ("/memory/fact.txt", "/sessions.sqlite"):
+        with pytest.raises(ToolArgumentsError):
+            storage.get(key)
+        with pytest.raises(ToolArgumentsError):
+            storage.delete(key)

@@ -3,7 +3,8 @@ import os
 import pytest
 
 from qwen_agentkit import settings
-from qwen_agentkit.utils.paths import allowed_path
+from qwen_agentkit.utils.paths import allowed_path, may_be_read
+from qwen_agentkit.utils.session_ends import session_mark
 
 
 @pytest.fixture(autouse=True)
@@ -56,3 +57,53 @@ def test_a_relative_path_begins_in_the_given_folder(tmp_path):
     assert allowed_path("deep/a.txt", folder=str(tmp_path / "docs")) == (tmp_path / "docs/deep/a.txt").resolve()
     with pytest.raises(ValueError):
         allowed_path("../secret.txt", folder=str(tmp_path / "docs"))
+
+
+STORES = [
+    "sessions.sqlite",
+    "sessions.sqlite-wal",
+    "memory/ada/passages.txt",
+    "web/ada/letter.txt",
+    "documents/web/page.html",
+    "knowledge/1/catalog.sqlite",
+    "index/passages.txt",
+    "tools/storage/note.value",
+    "tools/large_results/call_1.txt",
+    "dialogue_history_s1_20260101_000000_abc.txt",
+]
+
+
+@pytest.mark.parametrize("name", STORES)
+def test_what_the_framework_keeps_in_the_workspace_is_not_for_models(name, tmp_path):
+    kept = tmp_path / "workspace" / name
+    for files in ([], [str(tmp_path)], [str(tmp_path / "workspace")]):
+        with pytest.raises(ValueError):
+            allowed_path(str(kept), files)
+    # Unless that file itself was given: what a user sends is kept in such a folder.
+    assert allowed_path(str(kept), [str(kept)]) == kept.resolve()
+
+
+def test_a_link_into_a_store_is_the_store(tmp_path):
+    os.symlink(tmp_path / "workspace" / "web", tmp_path / "workspace" / "harmless")
+    with pytest.raises(ValueError):
+        allowed_path(str(tmp_path / "workspace" / "harmless" / "letter.txt"))
+
+
+def test_the_database_that_the_settings_name_is_a_store_wherever_it_lies(tmp_path, monkeypatch):
+    database = tmp_path / "docs" / "talk.db"
+    monkeypatch.setitem(vars(settings), "SESSIONS", f"sqlite:///{database}")
+    for path in (database, f"{database}-wal"):
+        with pytest.raises(ValueError):
+            allowed_path(str(path), [str(tmp_path / "docs")])
+    assert allowed_path(f"{database}.txt", [str(tmp_path / "docs")]).name == "talk.db.txt"
+
+
+def test_a_stored_session_reaches_its_own_folders_and_those_of_no_other(tmp_path):
+    own, other = session_mark("ada", "s1"), session_mark("bob", "s1")
+    tools = tmp_path / "workspace" / "tools" / "code_interpreter"
+    assert allowed_path(str(tools / own / "a.csv"), conversation=own)
+    with pytest.raises(ValueError):
+        allowed_path(str(tools / other / "a.csv"), conversation=own)
+    # Without a session a folder's name is what opens it; it is not found from above.
+    assert allowed_path(str(tools / other / "a.csv"))
+    assert not may_be_read(tools.resolve() / other / "a.csv", named=tools.resolve())

@@ -9,7 +9,7 @@ from typing import Any
 from qwen_agentkit.run_context import current_run
 from qwen_agentkit.schema import USER, Message
 from qwen_agentkit.utils.message_text import text_of
-from qwen_agentkit.utils.session_ends import mark_of
+from qwen_agentkit.utils.session_ends import mark_of, session_mark
 
 # The end of an id that was made at random: servers also give ids such as `1` or `functions.weather:0`.
 _RANDOM = re.compile(r"(?=[A-Za-z]*[0-9])[A-Za-z0-9]{12,}$")
@@ -37,6 +37,12 @@ def conversation_key(kwargs: Mapping[str, Any], tool_id: str) -> str:
             owner = (tool_id, first, call_id)
     # Of a session this is `session_mark`, by which its folders are found when it is deleted.
     return mark_of(owner)
+
+
+def conversation_mark() -> str | None:
+    """The name of the folders of the stored session that the run is in, None outside of any."""
+    run = current_run()
+    return session_mark(*run.session_key) if run is not None and run.session_key is not None else None
 
 
 def session_of(kwargs: Mapping[str, Any]) -> tuple[str, str] | None:
