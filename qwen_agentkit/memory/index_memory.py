@@ -12,6 +12,7 @@ from qwen_agentkit.rag.retrieval import retrieve
 from qwen_agentkit.schema import Message
 from qwen_agentkit.tools.retrieval import Found
 from qwen_agentkit.utils.message_files import files_of
+from qwen_agentkit.utils.tokenization_qwen import count_tokens
 
 
 class IndexMemory(Memory):
@@ -36,12 +37,10 @@ class IndexMemory(Memory):
         return [repr(self.index), *dict.fromkeys(files_of(messages))]
 
     def find(self, query: str, files: Sequence[str], **kwargs: Any) -> Found:
-        """Searches the index, and files of the conversation where there are any."""
+        """Searches the index, and files of the conversation where there are any: they get up to half the budget."""
         self._base.refresh()
         budget = kwargs.get("max_ref_token", self.max_ref_token)
-        found = Found(retrieve(query, [self._base], budget, self.rag_searchers))
         others = [file for file in files if file != repr(self.index)]
-        if not others:
-            return found
-        beside = super().find(query, others, **kwargs)
-        return Found([*found, *beside], beside.problems)
+        beside = super().find(query, others, **{**kwargs, "max_ref_token": budget // 2}) if others else Found()
+        left = budget - sum(count_tokens(text) for entry in beside for text in entry["text"])
+        return Found([*retrieve(query, [self._base], left, self.rag_searchers), *beside], beside.problems)

@@ -74,6 +74,11 @@ class Memory(Agent):
         for key, known in (("knowledge_in", ("system", "user")), ("knowledge_mode", ("inject", "tool", "both"))):
             if self.cfg.get(key, known[0]) not in known:
                 raise ValueError(f"rag_cfg[{key!r}] is one of {', '.join(known)}, not {self.cfg[key]!r}")
+        for key in ("max_ref_token", "parser_page_size"):
+            if not isinstance(self.cfg.get(key, 0), (int, type(None))):
+                raise ValueError(f"rag_cfg[{key!r}] is a whole number of tokens, not {self.cfg[key]!r}")
+        if isinstance(self.cfg.get("rag_searchers"), str):
+            raise ValueError(f"rag_cfg['rag_searchers'] is a list of names, not {self.cfg['rag_searchers']!r}")
         wanted = self.cfg.get("max_ref_token", settings.DEFAULT_MAX_REF_TOKEN)
         self.max_ref_token: int = within_window(wanted, llm)
         self.parser_page_size: int = self.cfg.get("parser_page_size", settings.DEFAULT_PARSER_PAGE_SIZE)
