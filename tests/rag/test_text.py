@@ -112,6 +112,15 @@ def test_xml_becomes_an_outline(tmp_path):
     assert document.text == 'order id="5"\n  item code="KX-41": Bolt & nut\n  note: Very urgent one\n  empty'
 
 
+def test_entities_and_children_side_by_side_in_xml_keep_their_words(tmp_path):
+    document = read(
+        tmp_path,
+        "a.xml",
+        '<!DOCTYPE a [<!ENTITY co "ACME">]><a><maker>&co;</maker><note>See <p>pump</p><p>valve</p> of &co;</note></a>',
+    )
+    assert document.text == "a\n  maker: &co;\n  note: See pump valve of &co;"
+
+
 def test_broken_xml_is_kept_as_it_is(tmp_path):
     assert read(tmp_path, "a.xml", "<?xml version='1.0'?><a><b>text</a>").text == "<?xml version='1.0'?><a><b>text</a>"
 

@@ -51,12 +51,33 @@ def _lines(root: Any) -> Any:
         if not isinstance(element.tag, str):
             continue
         head = " ".join([local(element.tag), *(f'{local(name)}="{value}"' for name, value in element.attrib.items())])
+        # A child whose tag is no text is an entity: it stands for text and is not resolved.
         is_mixed = len(element) and (
-            (element.text or "").strip() or any((child.tail or "").strip() for child in element)
+            (element.text or "").strip()
+            or any((child.tail or "").strip() or not isinstance(child.tag, str) for child in element)
         )
         if is_mixed:
-            yield depth, f"{head}: {' '.join(''.join(element.itertext()).split())}"
+            yield depth, f"{head}: {' '.join(_running(element).split())}"
             continue
         words = " ".join((element.text or "").split())
         yield depth, f"{head}: {words}" if words else head
         stack.extend((child, depth + 1) for child in reversed(element))
+
+
+def _running(element: Any) -> str:
+    """The text within an element. Where one child ends and the next begins at once, their words stay apart."""
+    from lxml import etree
+
+    parts: list[str] = []
+    has_ended = False
+    for event, one in etree.iterwalk(element, events=("start", "end")):
+        is_element = isinstance(one.tag, str)
+        if event == "start":
+            if has_ended and is_element:
+                parts.append(" ")
+            parts.append(one.text or "")
+            has_ended = False
+        elif one is not element:
+            parts.append(one.tail or "")
+            has_ended = is_element and not one.tail
+    return "".join(parts)
