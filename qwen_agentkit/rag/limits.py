@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from qwen_agentkit.errors import LimitExceededInFile
+from qwen_agentkit.errors import LimitExceededInFile, UnsupportedFileType
 
 REFUSED = "refused"
 """Key in `extra` of an error after which nothing of the file is kept."""
@@ -64,12 +65,15 @@ class ReadOptions:
 
 
 def check_file_size(path: Path, limits: ReadLimits) -> int:
-    """The size of the file in bytes.
+    """The size of the file in bytes, if it can be read to its end.
 
     Raises:
+        UnsupportedFileType: It is a pipe or device, which nobody may ever write to, or which never ends.
         LimitExceededInFile: It is larger than allowed.
     """
-    size = os.stat(path).st_size
-    if size > limits.file_bytes:
-        raise LimitExceededInFile(message=f"the file has {size:,} bytes; the limit is {limits.file_bytes:,}")
-    return size
+    facts = os.stat(path)
+    if not stat.S_ISREG(facts.st_mode):
+        raise UnsupportedFileType(message="it is a pipe or device and no regular file")
+    if facts.st_size > limits.file_bytes:
+        raise LimitExceededInFile(message=f"the file has {facts.st_size:,} bytes; the limit is {limits.file_bytes:,}")
+    return facts.st_size

@@ -32,6 +32,14 @@ def test_every_kind_has_its_parser():
         assert importlib.util.find_spec(f"qwen_agentkit.rag.parsers.{module}"), module
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes in its file system")
+def test_a_pipe_or_device_is_refused_at_once(tmp_path):
+    os.mkfifo(tmp_path / "pipe.txt")
+    for path in (tmp_path / "pipe.txt", "/dev/zero"):
+        with pytest.raises(UnsupportedFileType, match="no regular file"):
+            read_document(path)
+
+
 def test_a_document_says_where_it_is_from(tmp_path):
     path = saved(tmp_path, "a.txt", b"Hello there.")
     document = read_document(path)
