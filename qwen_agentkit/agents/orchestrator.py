@@ -32,7 +32,8 @@ class Orchestrator(Team):
     Args:
         agents: The members.
         llm: The lead's model.
-        max_rounds: Steps by members in one run; then the answer is made of what there is.
+        max_rounds: Decisions of one run, each with the member's step that it leads to (a stall may lead to none);
+            then the answer is made of what there is.
         max_stalls: Stalls after which the plan is made anew. Each step that brings something takes one back.
         max_replans: New plans in one run; then the answer is made of what there is. None is no bound.
         ledger_attempts: Times the model is asked for one ledger; what is wrong is told to it. Then the step counts
@@ -169,6 +170,8 @@ class Orchestrator(Team):
         if memory["rounds"] >= self.max_rounds:
             self._conclude(memory, f"Maximum number of rounds {self.max_rounds} reached", "limit:rounds")
             return
+        # Also a decision that no member's turn follows: a model that writes no usable ledger must come to an end.
+        memory["rounds"] += 1
         ledger, problem = self._ledger(state)
         if ledger is not None and ledger.satisfied:
             self._conclude(memory, ledger.reasons.get("is_request_satisfied") or "the request is satisfied", ANSWERED)
@@ -255,7 +258,6 @@ class Orchestrator(Team):
         self._out_of_budget()  # a cancelled turn is not taken in
         state.end_turn(turn.said)
         memory = state.rule("orchestrator")
-        memory["rounds"] += 1
         memory["next"] = _LEDGER
         memory["broken_off"] = [turn.stop.reason, turn.stop.end] if turn.stop is not None else None
         return False

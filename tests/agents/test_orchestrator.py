@@ -147,6 +147,17 @@ def test_the_round_bound_ends_with_an_answer_too():
     assert state.stop_reason == "Maximum number of rounds 2 reached"
 
 
+@pytest.mark.parametrize("reply", ["garbage", ledger(loop=True)])
+@pytest.mark.parametrize("stalls", [1, 3])
+def test_a_lead_that_only_stalls_comes_to_an_end(reply, stalls):
+    model = ScriptedChatModel([reply], repeat=True)
+    team = Orchestrator([Worker(name="Finder", description="finds")], model, max_rounds=4, max_stalls=stalls)
+    response = team.run_nonstream(ASK)
+    assert response[-1].extra["end"] == "limit:rounds"
+    # Two calls a plan (the first, and one after each round at most), three attempts a ledger, the answer.
+    assert len(model.requests) <= 2 * (1 + 4) + 3 * 4 + 1
+
+
 # ---- ledgers
 
 
