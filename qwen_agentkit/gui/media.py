@@ -13,15 +13,13 @@ from pathlib import Path
 
 from qwen_agentkit import settings
 from qwen_agentkit.schema import ContentItem
-from qwen_agentkit.utils.paths import allowed_roots
+from qwen_agentkit.utils.paths import may_be_read
 from qwen_agentkit.utils.work_dir import local_path
 
 _KINDS = ("image", "audio", "video")
 _DATA = re.compile(r"data:(?P<type>[\w.+-]+/[\w.+-]+)?(?:;[\w.=+-]+)*;base64,(?P<data>.*)", re.DOTALL)
 # The most bytes of a picture that a model gives as text.
 _MOST_DATA = 30_000_000
-# Files of the workspace that are the framework's own.
-_PRIVATE = re.compile(r"\.sqlite(-\w+)?(\.\w+)*$")
 _FOLDER = "web"
 
 
@@ -85,12 +83,9 @@ def given_out(value: str, user: str, files: Sequence[str] = ()) -> Path | None:
     if "\x00" in value:
         return None
     real = Path(os.path.realpath(local_path(value)))
-    if not real.is_file() or _PRIVATE.search(real.name):
+    if not real.is_file():
         return None
-    shared = Path(os.path.realpath(settings.DEFAULT_WORKSPACE), _FOLDER)
-    if shared in real.parents and Path(os.path.realpath(user_folder(user))) not in real.parents:
-        return None
-    return real if any(real == root or root in real.parents for root in allowed_roots(files)) else None
+    return real if may_be_read(real, [*files, str(user_folder(user))], named=real) else None
 
 
 def _written(value: str, user: str) -> Path | None:

@@ -19,7 +19,7 @@ from qwen_agentkit.errors import ToolArgumentsError
 from qwen_agentkit.utils.work_dir import local_path
 
 # What the framework keeps in the workspace: folders there, folders in its `tools`, and files anywhere in it.
-_STORES = frozenset({"documents", "index", "knowledge", "llms", "memory", "web"})
+_STORES = frozenset({"documents", "index", "knowledge", "memory", "web"})
 _TOOL_STORES = frozenset({"large_results", "storage"})
 _STORE_FILE = re.compile(r"\.sqlite(-\w+)?(\.\w+)*$|^dialogue_history_.*\.txt$")
 # A folder of one conversation among a tool's: `utils.session_ends.session_mark`.

@@ -56,7 +56,9 @@ def test_nobody_is_given_the_sessions_or_the_files_of_others(tmp_path, workspace
     kept = take_in([tmp_path / "a.png"], "ada", 100)[0].image
     assert given_out(kept, "ada") is not None
     assert given_out(kept, "bob") is None
-    for name in ("sessions.sqlite", "sessions.sqlite-wal", "sessions.sqlite.v1.bak"):
+    others = ("memory/ada/passages.txt", "documents/images/a.png", "tools/storage/a.value")
+    for name in ("sessions.sqlite", "sessions.sqlite-wal", "sessions.sqlite.v1.bak", *others):
+        (workspace / name).parent.mkdir(parents=True, exist_ok=True)
         (workspace / name).write_bytes(b"x")
         assert given_out(str(workspace / name), "ada") is None
 
