@@ -2,7 +2,7 @@
 
 For each sentence the passages it cites are searched for the span that says the same: the sentence itself when it is a
 quote, else the sentences that hold most of its words. The share found is the sentence's support. A number or a name
-that the span lacks caps it, however many other words agree.
+that the span lacks caps it, however many other words agree; so does a "not" that only one of quote and text has.
 """
 
 from __future__ import annotations
@@ -22,8 +22,11 @@ from qwen_agentkit.utils.text.sentences import split_sentences
 _MARK = re.compile(r"[\[【［]\^?\s*(\d{1,3}(?:\s*[,，、;–-]\s*\d{1,3})*)\s*[\]】］](?!\()")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _QUOTED = re.compile(r"[“\"「『]([^”\"」』\n]{12,})[”\"」』]")
+# What turns a sentence into its contrary.
+_NOT = re.compile(r"\b(?:not|no|never|none|nor|neither|cannot|without)\b|n['’]t\b|[不没未无非]", re.IGNORECASE)
+_LEFT_OUT = re.compile(r"\.{3}|…")
 SUPPORTED_FROM = 0.5
-# The most support that words give where a number or a name is not there.
+# The most support that words give where a number or a name is not there, or a "not".
 _CAP_WITHOUT_FACT = 0.4
 # Sentences of a passage that are taken together.
 _SPAN_SENTENCES = 3
@@ -174,7 +177,11 @@ class _Spans:
         """The span that holds most of a sentence's words."""
         quote = find_quote(text, self.passage.text)
         if quote is not None:
-            return _Found(self.passage.n, quote.start, quote.end, quote.score)
+            said = self.passage.text[quote.start : quote.end]
+            # A quote is found though a few letters differ; "not" is no more than that.
+            is_turned = len(_NOT.findall(fold(text))) != len(_NOT.findall(fold(said))) and not _LEFT_OUT.search(text)
+            score = min(quote.score, _CAP_WITHOUT_FACT) if is_turned else quote.score
+            return _Found(self.passage.n, quote.start, quote.end, score)
         total = sum(wanted.values())
         best_share, best = 0.0, (0, 0)
         for first in range(len(self.sentences)):

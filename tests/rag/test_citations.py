@@ -63,6 +63,26 @@ def test_a_figure_that_stands_nowhere_is_not_supported():
     assert ground("The pump weighs 19 kg and it runs quietly [1].", PASSAGES).unsupported
 
 
+@pytest.mark.parametrize(
+    "passage, contrary, same",
+    [
+        ("The motor is guaranteed for 27 months.", "The motor is not guaranteed for 27 months.", "motor is guaranteed"),
+        (
+            "The warranty does not cover water damage.",
+            "The warranty covers water damage.",
+            "doesn't cover water damage",
+        ),
+        ("电机保修期内可以免费更换零件。", "电机保修期内不可以免费更换零件。", "电机保修期内可以免费更换零件"),
+        ("泵進水之後沒有保修。", "泵進水之後有保修。", "泵进水之后没有保修"),
+    ],
+)
+def test_the_contrary_in_nearly_the_same_words_is_not_supported(passage, contrary, same):
+    passages = [Passage(1, "a.txt", passage)]
+    refused = ground(f"{contrary} [1]", passages)
+    assert not refused.answered and refused.unsupported[0]["support"] < 0.5
+    assert ground(f"{same} [1]", passages).answered
+
+
 def test_an_answer_that_rests_on_nothing_is_no_answer():
     assert ground("I am sorry, nothing is said about the delivery address there.", PASSAGES).answered is False
 
