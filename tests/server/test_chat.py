@@ -96,4 +96,6 @@ def test_a_message_for_a_busy_session_may_go_to_its_run(serve, tmp_path):
     wait_until(lambda: model.requests)
     second = client.post("/chat", json={"message": "Bergen, too.", "session_id": "s"}).json()
     assert second["end"] == "follow_up" and second["answer"] == ""
+    # The sender is told as the run takes the text; the model is asked a moment later.
+    wait_until(lambda: len(model.requests) > 1)
     assert "Bergen, too." in str(model.requests[1].messages)
