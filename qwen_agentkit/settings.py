@@ -34,6 +34,13 @@ def _busy_choice(text: str) -> str:
     raise ValueError("wants wait or follow_up")
 
 
+def _ocr_name(text: str) -> str:
+    name = text.strip()
+    if name == "rapidocr" or all(name.partition(":")):
+        return name
+    raise ValueError("wants rapidocr or package.module:function")
+
+
 def _list(text: str) -> list[str]:
     value = ast.literal_eval(text)
     if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) for item in value):
@@ -64,9 +71,12 @@ _DEFAULTS: dict[str, tuple[Any, Callable[[str], Any]]] = {
     "DEFAULT_TOOL_TIMEOUT": (120.0, float),
     # Tool calls that run at once in one process.
     "MAX_TOOL_THREADS": (64, int),
-    # Seconds and bytes that reading one document may take (rag.worker).
+    # Seconds and bytes that reading one document may take (rag.worker); with `OCR` the seconds are for each page.
     "DEFAULT_PARSE_SECONDS": (60.0, float),
     "DEFAULT_PARSE_MEMORY": (1_000_000_000, int),
+    # What reads pages without a text layer: `rapidocr` (extra `ocr`), or the name of a function of your own,
+    # `package.module:function`, that takes the bytes of a picture and gives its text. Empty: nothing does.
+    "OCR": ("", _ocr_name),
     # Folders besides the workspace and an agent's own files that tools may read when a model names a path there.
     "ALLOWED_FOLDERS": ([], _list),
     # Container image, with python3, for the code tools; empty: no container unless a tool's cfg names one.

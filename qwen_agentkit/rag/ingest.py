@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from qwen_agentkit import settings
 from qwen_agentkit.errors import DocParserError
 from qwen_agentkit.rag.cache import DocumentCache
 from qwen_agentkit.rag.catalog import ChunkRow, Entry
@@ -23,7 +24,8 @@ Read = tuple[Entry, list[ChunkRow]]
 
 def options_key(chunk_tokens: int, overlap_tokens: int | None, reading: dict[str, Any]) -> str:
     """What the chunks of a content depend on beside it, in one text. A password is no part of it."""
-    kept = {name: value for name, value in sorted(reading.items()) if name != "password"}
+    meant = {"ocr": settings.OCR, **reading} if settings.OCR else reading
+    kept = {name: value for name, value in sorted(meant.items()) if name != "password"}
     return json.dumps([PARSER_VERSION, CHUNKER_VERSION, chunk_tokens, overlap_tokens, kept])
 
 

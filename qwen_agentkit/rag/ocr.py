@@ -7,9 +7,14 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+from qwen_agentkit import settings
 from qwen_agentkit.utils.optional import need
 
 RAPIDOCR = "rapidocr"
+# Address space that rapidocr 3.10 with onnxruntime wants beside what reading does: measured 2.5 GB for a page of
+# 1654 x 2339 pixels full of lines, and as much again for a busier one.
+_RAPIDOCR_BYTES = 5_000_000_000
+OCR_NEEDED = "OCR needed: pip install 'qwen-agentkit[ocr]' and set QWEN_AGENTKIT_OCR=rapidocr"
 
 
 def recognise(picture: bytes, how: str | bool | Callable[[bytes], str]) -> str:
@@ -28,6 +33,16 @@ def recognise(picture: bytes, how: str | bool | Callable[[bytes], str]) -> str:
         return _by_rapidocr(picture)
     function: Any = _named_function(how) if isinstance(how, str) else how
     return str(function(picture) or "")
+
+
+def chosen_ocr(how: bool | str | Callable[[bytes], str] | None) -> bool | str | Callable[[bytes], str]:
+    """What is meant: `how` itself, or for None what `settings.OCR` says, False when that is empty."""
+    return (settings.OCR or False) if how is None else how
+
+
+def recogniser_bytes(how: bool | str | Callable[[bytes], str]) -> int:
+    """Memory that is to be granted for what reads pictures; of a function of the caller's nothing is known."""
+    return _RAPIDOCR_BYTES if how is True or how == RAPIDOCR else 0
 
 
 def check_ocr(how: Any, load: bool = True) -> None:
@@ -61,7 +76,8 @@ def _named_function(name: str) -> Any:
 
 @cache
 def _engine() -> Any:
-    return need("rapidocr", extra="ocr").RapidOCR()
+    # It tells of every model that it loads otherwise, on the program's standard error.
+    return need("rapidocr", extra="ocr").RapidOCR(params={"Global.log_level": "warning"})
 
 
 def _by_rapidocr(picture: bytes) -> str:

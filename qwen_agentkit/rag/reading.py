@@ -24,7 +24,7 @@ from qwen_agentkit.log import logger
 from qwen_agentkit.rag.builder import DocumentBuilder
 from qwen_agentkit.rag.document import Block, Document
 from qwen_agentkit.rag.limits import REFUSED, ReadLimits, ReadOptions, check_file_size
-from qwen_agentkit.rag.ocr import check_ocr
+from qwen_agentkit.rag.ocr import check_ocr, chosen_ocr
 from qwen_agentkit.rag.sniff import sniff
 
 PARSER_VERSION = "1"
@@ -78,7 +78,7 @@ def read_document(
     engine: str = "auto",
     tables: str = "auto",
     keep_images: bool = False,
-    ocr: bool | str | Callable[[bytes], str] = False,
+    ocr: bool | str | Callable[[bytes], str] | None = None,
     limits: ReadLimits | None = None,
     source: str | None = None,
     on_block: Callable[[Block], None] | None = None,
@@ -92,7 +92,8 @@ def read_document(
         engine: For PDF: `auto`, `pdfium` or `pdfminer`.
         tables: For PDF: `auto`, or `pdfplumber` (extra `tables`), which is slower, for hard ones.
         keep_images: Pictures are kept in `Document.images`.
-        ocr: Reads pages without a text layer; see `qwen_agentkit.rag.ocr.recognise`.
+        ocr: Reads pages without a text layer; see `qwen_agentkit.rag.ocr.recognise`. False leaves them out; None is
+            `settings.OCR`.
         limits: What reading may cost; None is `ReadLimits()`.
         source: What the document says it comes from; None is the absolute, resolved path.
         on_block: Called with each block as soon as it is read.
@@ -112,6 +113,7 @@ def read_document(
         EmptyDocument: It holds nothing at all.
     """
     check_engine(engine, tables)
+    ocr = chosen_ocr(ocr)
     check_ocr(ocr)
     options = ReadOptions(
         password=password, engine=engine, tables=tables, keep_images=keep_images, ocr=ocr, limits=limits or ReadLimits()

@@ -86,10 +86,11 @@ class WorkerProcess:
         Args:
             path: The file.
             options: Arguments of `reading.read_document`, JSON-able.
-            seconds: The most it may take.
+            seconds: The most it may take; where pages are recognised, which is slow, the most for each page.
             on_pages: Called with (pages done, pages in all).
         """
         blocks: list[Block] = []
+        pages_done = 0
         with Deadline(self, seconds) as deadline:
             try:
                 if self.process.stdin is None:
@@ -101,6 +102,9 @@ class WorkerProcess:
                         blocks.extend(Block.from_json(block) for block in message["blocks"])
                         if message.get("pages"):
                             on_pages(*message["pages"])
+                            if options.get("ocr") and message["pages"][0] > pages_done:
+                                pages_done = message["pages"][0]
+                                deadline.begin_anew()
                         continue
                     self._last = bool(message.get("last"))
                     if "done" in message:
@@ -112,7 +116,7 @@ class WorkerProcess:
                 logger.debug("the worker ended before it was asked to read %s", path)
         self.close()
         if deadline.passed:
-            reason = f"reading it takes longer than {seconds:g} seconds"
+            reason = f"reading it takes longer than {seconds:g} seconds{' a page' if options.get('ocr') else ''}"
             return rest_of(path, blocks, reason) or LimitExceededInFile(message=f"{path}: {reason}")
         status = self.process.returncode
         reason = f"its parser ended with {'signal' if status < 0 else 'status'} {abs(status)}"
@@ -124,9 +128,20 @@ class Deadline:
 
     def __init__(self, worker: WorkerProcess, seconds: float) -> None:
         self._worker = worker
+        self._seconds = seconds
         self.passed = False
-        self._timer = threading.Timer(seconds, self._end)
-        self._timer.daemon = True
+        self._timer = self._new_timer()
+
+    def _new_timer(self) -> threading.Timer:
+        timer = threading.Timer(self._seconds, self._end)
+        timer.daemon = True
+        return timer
+
+    def begin_anew(self) -> None:
+        """Counts from now on."""
+        self._timer.cancel()
+        self._timer = self._new_timer()
+        self._timer.start()
 
     def _end(self) -> None:
         self.passed = True

@@ -18,7 +18,7 @@ from qwen_agentkit.errors import DocParserError
 from qwen_agentkit.log import logger
 from qwen_agentkit.rag.document import Document
 from qwen_agentkit.rag.limits import ReadLimits
-from qwen_agentkit.rag.ocr import check_ocr
+from qwen_agentkit.rag.ocr import check_ocr, chosen_ocr, recogniser_bytes
 from qwen_agentkit.rag.reading import check_engine
 from qwen_agentkit.rag.worker_pool import close_workers, pool, worker_count
 from qwen_agentkit.rag.worker_process import Result, WorkerProcess
@@ -60,7 +60,7 @@ def read_documents(
     engine: str = "auto",
     tables: str = "auto",
     keep_images: bool = False,
-    ocr: bool | str = False,
+    ocr: bool | str | None = None,
     limits: ReadLimits | None = None,
     seconds: float | None = None,
     memory: int | None = None,
@@ -78,9 +78,12 @@ def read_documents(
         tables: For PDF: `auto` or `pdfplumber`.
         keep_images: Pictures are kept.
         ocr: See `qwen_agentkit.rag.ocr.recognise`; a function must be given by its name, "package.module:function".
+            False leaves pages without a text layer out; None is `settings.OCR`.
         limits: What reading a file may cost; None is `ReadLimits()`.
-        seconds: The most that one file may take; None is `settings.DEFAULT_PARSE_SECONDS`.
-        memory: Bytes that a worker may use beyond its own; None is `settings.DEFAULT_PARSE_MEMORY`.
+        seconds: The most that one file may take, with `ocr` each of its pages; None is
+            `settings.DEFAULT_PARSE_SECONDS`.
+        memory: Bytes that a worker may use beyond its own; None is `settings.DEFAULT_PARSE_MEMORY`, with rapidocr
+            as much more as its models take.
         workers: Processes at once; None, and whatever is above it, is one a core.
         cache: Documents read before are taken from it, others are put into it.
         progress: Called in the caller's thread when a page count or a file count changes.
@@ -96,7 +99,8 @@ def read_documents(
     check_engine(engine, tables)
     if callable(ocr):
         raise ValueError("A function cannot be sent to a worker process; give ocr as 'package.module:function'.")
-    check_ocr(ocr, load=False)
+    how = chosen_ocr(ocr)
+    check_ocr(how, load=False)
     for name, value in (("seconds", seconds), ("memory", memory), ("workers", workers)):
         if value is not None and value <= 0:
             raise ValueError(f"{name} is above 0 or None; given {value!r}.")
@@ -104,7 +108,7 @@ def read_documents(
         "engine": engine,
         "tables": tables,
         "keep_images": keep_images,
-        "ocr": ocr,
+        "ocr": how,
         "limits": asdict(limits or ReadLimits()),
     }
     job = _Job(
@@ -112,7 +116,7 @@ def read_documents(
         options,
         password,
         float(seconds if seconds is not None else settings.DEFAULT_PARSE_SECONDS),
-        int(memory if memory is not None else settings.DEFAULT_PARSE_MEMORY),
+        int(memory if memory is not None else settings.DEFAULT_PARSE_MEMORY + recogniser_bytes(how)),
         cache,
     )
     count = min(workers or worker_count(), worker_count(), max(len(job.paths), 1))

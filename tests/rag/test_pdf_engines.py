@@ -8,6 +8,7 @@ import pytest
 
 from qwen_agentkit.errors import DamagedFile, EmptyDocument, PasswordRequired
 from qwen_agentkit.rag.limits import ReadLimits
+from qwen_agentkit.rag.ocr import OCR_NEEDED
 from tests.rag.pdf_samples import HELVETICA, PROSE, WITHOUT_MEANING, by_hand, drawn, lines, scan
 from tests.rag.test_pdf_text import read
 
@@ -56,13 +57,13 @@ def test_glyphs_without_a_meaning_are_counted_and_not_invented(tmp_path, engine)
     content = b"BT /F1 14 Tf 72 700 Td <002400250026002700280029> Tj ET"
     document = read(tmp_path, by_hand([content], font, extra), engine=engine)
     assert document.blocks == []
-    assert document.warnings == ["6 of 6 characters on page 1 cannot be mapped to text, OCR needed"]
+    assert document.warnings == [f"6 of 6 characters on page 1 cannot be mapped to text, {OCR_NEEDED}"]
 
 
 def test_a_scan_says_that_it_needs_ocr(tmp_path):
     document = read(tmp_path, scan(3))
     assert document.blocks == [] and document.page_count == 3
-    assert document.warnings == ["no text layer on pages 1-3, OCR needed"]
+    assert document.warnings == [f"no text layer on pages 1-3, {OCR_NEEDED}"]
 
 
 def test_only_the_scanned_pages_are_named(tmp_path):
@@ -74,7 +75,7 @@ def test_only_the_scanned_pages_are_named(tmp_path):
     stream = io.BytesIO()
     merged.save(stream)
     document = read(tmp_path, stream.getvalue())
-    assert document.warnings == ["no text layer on pages 1, 3, OCR needed"]
+    assert document.warnings == [f"no text layer on pages 1, 3, {OCR_NEEDED}"]
     assert [block.page for block in document.blocks] == [2]
 
 
@@ -86,7 +87,7 @@ def test_letters_drawn_as_outlines_need_ocr_too(tmp_path):
             path.curveTo(74 + n, 704, 76 + n, 704, 78 + n, 700)
             canvas.drawPath(path)
 
-    assert read(tmp_path, drawn(draw)).warnings == ["no text layer on page 1, OCR needed"]
+    assert read(tmp_path, drawn(draw)).warnings == [f"no text layer on page 1, {OCR_NEEDED}"]
 
 
 def test_ocr_is_asked_for_pages_without_text_alone(tmp_path):

@@ -162,7 +162,7 @@ def test_a_file_that_hangs_is_ended_and_what_was_read_is_kept(trap, half_scanned
     document = read_document_in_worker(half_scanned, ocr=f"trap:{trap_name}", seconds=2.5)
     assert time.monotonic() - start < 10
     assert document.text == " ".join(PROSE)
-    assert document.warnings == ["reading it takes longer than 2.5 seconds; what was read before is kept"]
+    assert document.warnings == ["reading it takes longer than 2.5 seconds a page; what was read before is kept"]
 
 
 def test_a_file_that_hangs_from_the_start_is_an_error(trap, scanned):

@@ -17,6 +17,7 @@ from qwen_agentkit.log import logger
 from qwen_agentkit.rag.builder import DocumentBuilder
 from qwen_agentkit.rag.document import NOTE, TEXT, DocumentImage
 from qwen_agentkit.rag.limits import ReadOptions
+from qwen_agentkit.rag.ocr import OCR_NEEDED
 from qwen_agentkit.rag.parsers import pdf_pdfium
 from qwen_agentkit.rag.parsers.pdf_blocks import add_page, normal_title, style_of
 from qwen_agentkit.rag.parsers.pdf_drawing import page_images, render_png
@@ -255,13 +256,12 @@ class _Reading:
         if self._failed:
             out.warn(f"could not read {_pages(self._failed)}")
         if self._textless:
-            out.warn(f"no text layer on {_pages(self._textless)}, OCR needed")
+            out.warn(f"no text layer on {_pages(self._textless)}, {OCR_NEEDED}")
         if self._unmapped:
             lost = sum(lost for lost, _ in self._unmapped.values())
             total = sum(total for _, total in self._unmapped.values())
-            out.warn(
-                f"{lost} of {total} characters on {_pages(sorted(self._unmapped))} cannot be mapped to text, OCR needed"
-            )
+            where = _pages(sorted(self._unmapped))
+            out.warn(f"{lost} of {total} characters on {where} cannot be mapped to text, {OCR_NEEDED}")
         if self.page_count and len(self._failed) == self.page_count and not out.blocks:
             raise DamagedFile(message=f"none of its {self.page_count} pages can be read")
 
