@@ -12,6 +12,7 @@ from urllib.parse import unquote
 from qwen_agentkit import settings
 from qwen_agentkit.errors import KeyNotExistsError, ToolArgumentsError
 from qwen_agentkit.tools.base import BaseTool, register_tool
+from qwen_agentkit.tools.code.conversation import folder_of_user
 from qwen_agentkit.utils.files import MAX_NAME_BYTES, write_atomically
 from qwen_agentkit.utils.paths import is_store
 
@@ -31,8 +32,8 @@ class Storage(BaseTool):
     """Keeps text under keys such as `/notes/today`.
 
     Args:
-        cfg: `storage_root_path` is the folder; the default is `tools/storage` in the workspace. Nothing outside
-            of it is ever read or written.
+        cfg: `storage_root_path` is the folder; the default is `tools/storage` in the workspace, and in stored sessions
+            of users with names one for each user. Nothing outside of it is ever read or written.
     """
 
     description = "Keeps values under keys, in a store that outlasts the conversation: put, get, delete, scan."
@@ -132,7 +133,7 @@ class Storage(BaseTool):
                 return f"Scan Failed: {key} holds one value; get it, or scan the key above."
             return f"Scan Failed: {key} does not exist."
         found: dict[str, str] = {}
-        own = is_store(Path(os.path.realpath(path or self.root)))
+        own = is_store(self._root(path))
         for below, folders, files in os.walk(folder):
             folders[:] = sorted(name for name in folders if own or not is_store(Path(below, name)))
             for file in files:
@@ -147,12 +148,17 @@ class Storage(BaseTool):
                     found[_key_of(place.relative_to(folder))] = text
         return "\n".join(f"{name}: {found[name]}" for name in sorted(found))
 
+    def _root(self, path: str | None) -> Path:
+        """The folder of this call, links resolved."""
+        own = self.root if "storage_root_path" in self.cfg else folder_of_user(self.root)
+        return Path(os.path.realpath(path or own))
+
     def _place(self, key: str, path: str | None, needs_name: bool = False) -> tuple[Path, Path]:
         """The file of a key's value, and the folder of the keys below it (in Qwen-Agent's layout, its file)."""
         parts = _parts(key)
         if needs_name and not parts:
             raise ToolArgumentsError("storage wants a key with a name, such as '/notes/today'")
-        root = Path(os.path.realpath(path or self.root))
+        root = self._root(path)
         folder = root.joinpath(*parts)
         # A symbolic link inside the folder could still lead out of it.
         if Path(os.path.realpath(folder.parent)) != folder.parent or folder.is_symlink():

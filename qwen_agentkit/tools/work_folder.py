@@ -10,7 +10,7 @@ from typing import Any
 from qwen_agentkit import settings
 from qwen_agentkit.errors import ToolArgumentsError
 from qwen_agentkit.tools.base import BaseTool
-from qwen_agentkit.tools.code.conversation import conversation_mark
+from qwen_agentkit.tools.code.conversation import conversation_mark, folder_of_user
 from qwen_agentkit.utils.paths import is_store
 
 
@@ -18,13 +18,19 @@ class WorkFolderTool(BaseTool):
     """A tool that works in one folder.
 
     Args:
-        cfg: `work_dir`, the folder; the default is `tools/files` in the workspace, one for all file tools.
+        cfg: `work_dir`, the folder; the default is `tools/files` in the workspace, one for all file tools. In stored
+            sessions of users with names the default is a folder for each user.
     """
 
     def __init__(self, cfg: Mapping[str, Any] | None = None) -> None:
         super().__init__(cfg)
         default = os.path.join(settings.DEFAULT_WORKSPACE, "tools", "files")
         self.work_dir: str = os.fspath(self.cfg.get("work_dir", default))
+
+    @property
+    def folder(self) -> Path:
+        """The folder of this call, links resolved."""
+        return Path(os.path.realpath(self.work_dir if "work_dir" in self.cfg else folder_of_user(self.work_dir)))
 
     def place(self, path: str) -> Path:
         """The real path of what a model named, links resolved.
@@ -37,7 +43,7 @@ class WorkFolderTool(BaseTool):
         """
         if "\x00" in path:
             raise ToolArgumentsError(f"{self.name}: a path holds no zero byte")
-        root = Path(os.path.realpath(self.work_dir))
+        root = self.folder
         real = Path(os.path.realpath(root / (path.strip() or ".")))
         if real != root and root not in real.parents:
             raise ToolArgumentsError(f"{self.name}: {path!r} lies outside of the work folder; paths are relative to it")
@@ -52,8 +58,8 @@ class WorkFolderTool(BaseTool):
             path: With all links resolved.
             named: What the model named: the path itself, or a folder that it lies in.
         """
-        return is_store(path, conversation_mark(), named) and not is_store(Path(os.path.realpath(self.work_dir)))
+        return is_store(path, conversation_mark(), named) and not is_store(self.folder)
 
     def shown(self, real: Path) -> str:
         """A path as the model is to see it, relative to the work folder."""
-        return real.relative_to(os.path.realpath(self.work_dir)).as_posix()
+        return real.relative_to(self.folder).as_posix()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 from qwen_agentkit.errors import ToolArgumentsError
@@ -64,7 +65,7 @@ class WriteFile(WorkFolderTool):
         if size > MAX_FILE_BYTES:
             raise ToolArgumentsError(f"write_file: a file has at most {MAX_FILE_BYTES} bytes")
         allowed = self.cfg.get("max_folder_bytes", MAX_FOLDER_BYTES)
-        if _folder_bytes(self.work_dir) + size > allowed:
+        if _folder_bytes(self.folder) + size > allowed:
             raise ToolArgumentsError(f"write_file: the work folder is full, it holds at most {allowed} bytes")
         if kept:
             content = path.read_bytes() + content
@@ -72,7 +73,7 @@ class WriteFile(WorkFolderTool):
         return f"Wrote {self.shown(path)}, {len(content)} bytes."
 
 
-def _folder_bytes(folder: str) -> int:
+def _folder_bytes(folder: Path) -> int:
     total = 0
     for root, _, files in os.walk(folder):
         for name in files:

@@ -22,7 +22,7 @@ from qwen_agentkit.utils.work_dir import local_path
 _STORES = frozenset({"documents", "index", "knowledge", "memory", "web"})
 _TOOL_STORES = frozenset({"large_results", "storage"})
 _STORE_FILE = re.compile(r"\.sqlite(-\w+)?(\.\w+)*$|^dialogue_history_.*\.txt$")
-# A folder of one conversation among a tool's: `utils.session_ends.session_mark`.
+# A folder of one conversation or user among a tool's: `utils.session_ends`.
 _MARK = re.compile(r"[0-9a-f]{24}")
 
 

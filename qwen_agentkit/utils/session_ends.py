@@ -1,7 +1,8 @@
 """The end of stored conversations: what is kept for them elsewhere, in memory and in folders, goes with them.
 
 A tool keeps the files of a conversation in `<its folder>/<session_mark(...)>`, and pictures that messages show, which
-a fork of the conversation shows too, in `<its folder>/figures/<user_mark(...)>-...`. Nothing of another name is erased.
+a fork of the conversation shows too, in `<its folder>/figures/<user_mark(...)>-...`. What a user keeps beyond one
+conversation lies in `<a folder>/<user_mark(...)>`. Nothing of another name is erased.
 """
 
 from __future__ import annotations
@@ -57,6 +58,7 @@ def tell_deleted(user_id: str, session_id: str | None) -> None:
         if session_id is not None:
             _erase(folder / session_mark(user_id, session_id))
         else:
+            _erase(folder / user_mark(user_id))
             for picture in (folder / FIGURES).glob(f"{user_mark(user_id)}-*"):
                 _erase(picture)
 

@@ -4,7 +4,11 @@ import os
 import pytest
 
 from qwen_agentkit import settings
+from qwen_agentkit.agents import Assistant
 from qwen_agentkit.errors import ToolArgumentsError
+from qwen_agentkit.schema import FunctionCall, Message
+from qwen_agentkit.session import SessionStore
+from qwen_agentkit.testing import ScriptedChatModel
 from qwen_agentkit.tools import ListFiles, ReadFile, WriteFile
 
 
@@ -132,3 +136,25 @@ def test_a_work_folder_around_the_workspace_does_not_open_the_frameworks_stores(
         with pytest.raises(ToolArgumentsError, match="kept by the program"):
             WriteFile(config).call({"path": f"workspace/{name}", "content": "x", "mode": "overwrite"})
         assert (tmp_path / "workspace" / name).read_text() == "kept"
+
+
+def test_users_of_stored_sessions_have_folders_of_their_own_which_go_with_them(tmp_path, monkeypatch):
+    monkeypatch.setitem(vars(settings), "DEFAULT_WORKSPACE", str(tmp_path / "workspace"))
+    store = SessionStore(f"sqlite:///{tmp_path / 'sessions.sqlite'}")
+
+    def results(user, *calls):
+        script = [Message("assistant", "", function_call=FunctionCall(name, json.dumps(a))) for name, a in calls]
+        agent = Assistant(function_list=["write_file", "list_files", "storage"], llm=ScriptedChatModel([*script, "ok"]))
+        response = agent.run_nonstream([Message("user", "go")], session=store.session("s", user))
+        return "\n".join(str(message.content) for message in response if message.role == "function")
+
+    write = ("write_file", {"path": "plan.txt", "content": "x"})
+    put = ("storage", {"operate": "put", "key": "/pin", "value": "4711"})
+    look = [("list_files", {"recursive": True}), ("storage", {"operate": "scan"})]
+    results("ada", write, put)
+    assert "plan.txt" in results("ada", *look) and "4711" in results("ada", *look)
+    for other in ("bob", "local"):
+        seen = results(other, *look)
+        assert "plan" not in seen and "4711" not in seen
+    store.delete_user("ada")
+    assert not [path for path in (tmp_path / "workspace" / "tools").rglob("*") if path.is_file()]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from qwen_agentkit.run_context import current_run
 from qwen_agentkit.schema import USER, Message
+from qwen_agentkit.session.session import LOCAL_USER
 from qwen_agentkit.utils.message_text import text_of
-from qwen_agentkit.utils.session_ends import mark_of, session_mark
+from qwen_agentkit.utils.session_ends import mark_of, session_mark, user_mark
 
 # The end of an id that was made at random: servers also give ids such as `1` or `functions.weather:0`.
 _RANDOM = re.compile(r"(?=[A-Za-z]*[0-9])[A-Za-z0-9]{12,}$")
@@ -45,6 +47,14 @@ def conversation_mark() -> str | None:
     return session_mark(*run.session_key) if run is not None and run.session_key is not None else None
 
 
+def folder_of_user(folder: str) -> str:
+    """The folder itself, or in a stored session of a user with a name of their own the one beside it that is theirs."""
+    run = current_run()
+    if run is None or run.session_key is None or run.session_key[0] == LOCAL_USER:
+        return folder
+    return os.path.join(f"{folder.rstrip(os.sep)}-users", user_mark(run.session_key[0]))
+
+
 def session_of(kwargs: Mapping[str, Any]) -> tuple[str, str] | None:
     """User id and session id that a call belongs to, None without a session; arguments as for `conversation_key`."""
     owner = _session_of(kwargs)
@@ -59,5 +69,5 @@ def _session_of(kwargs: Mapping[str, Any]) -> Any:
     if session is not None:
         return getattr(session, "key", session)
     if kwargs.get("session_id") or kwargs.get("user_id"):
-        return str(kwargs.get("user_id", "local")), str(kwargs.get("session_id", ""))
+        return str(kwargs.get("user_id", LOCAL_USER)), str(kwargs.get("session_id", ""))
     return None
