@@ -173,8 +173,24 @@ class Collector:
         """One delta for events that arrived together.
 
         Raises:
-            ModelServiceError: One of them is an error.
+            ModelServiceError: One of them is an error, or not of the protocol's form.
         """
+        try:
+            delta = self._delta_of(events)
+        except (AttributeError, TypeError, KeyError) as error:
+            # A list or a text where the protocol has an object, or the like: seen only when it is used as one.
+            shown = json.dumps(events, ensure_ascii=False)[:200]
+            raise service_error(
+                model=self._model,
+                address=self._address,
+                kind="broken_stream" if self.began else "not_json",
+                message=f"the answer is not of the protocol's form ({error}): {shown}",
+                exception=error,
+            ) from error
+        self.began = True
+        return delta
+
+    def _delta_of(self, events: list[dict[str, Any]]) -> Delta:
         texts: list[str] = []
         thoughts: list[str] = []
         delta = Delta()
@@ -184,7 +200,7 @@ class Collector:
                 self._read_rest(event, delta)
                 continue
             choice = choices[0]
-            if choice.get("index", 0) != 0:
+            if choice.get("index"):  # a further choice; some servers say null for the first
                 continue
             piece = choice.get("delta") or choice.get("message") or {}
             content = piece.get("content")
@@ -196,11 +212,10 @@ class Collector:
             if reason:
                 delta.finish_reason = reason
                 self.ended = True
-            if event.get("usage") or reason:
+            if reason or event.get("usage") or event.get("error"):
                 self._read_rest(event, delta)
         delta.text = "".join(texts)
         delta.reasoning = "".join(thoughts)
-        self.began = True
         return delta
 
     def _read_piece(self, piece: dict[str, Any], texts: list[str], thoughts: list[str], delta: Delta) -> None:
@@ -234,7 +249,7 @@ class Collector:
                 delta.opaque = merge_opaque(delta.opaque, {key: value})
 
     def _read_rest(self, event: dict[str, Any], delta: Delta) -> None:
-        if event.get("error"):
+        if event.get("error") or event.get("object") == "error":
             code, said = message_of_body(event)
             status = int(code) if code and code.isdigit() and len(code) == 3 else None
             raise service_error(

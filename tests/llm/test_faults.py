@@ -1,5 +1,6 @@
 """What goes wrong on the wire: each fault ends in an answer or in one clear error."""
 
+import json
 import socket
 import time
 from itertools import pairwise
@@ -171,6 +172,52 @@ def test_a_complete_call_in_the_text_before_the_break_is_the_answer(oai_server):
     function = {"name": "f", "description": "", "parameters": {"type": "object", "properties": {}}}
     answer = last(model_for(oai_server, fncall_prompt_type="nous").chat(HI, functions=[function]))
     assert [one["function_call"]["name"] for one in answer if "function_call" in one] == ["f"]
+
+
+def choice(delta, **fields):
+    return {"choices": [{"index": 0, "delta": delta, "finish_reason": None, **fields}]}
+
+
+def events(*objects):
+    data = b"".join(b"data: %s\n\n" % json.dumps(one).encode() for one in objects)
+    return Answer(raw=data + b"data: [DONE]\n\n", content_type="text/event-stream")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"error": {"message": "out of memory"}},
+        {"error": {"message": "out of memory"}, **choice({"content": ""})},
+        {"object": "error", "message": "out of memory", "code": 50001},
+    ],
+)
+def test_an_error_in_the_middle_of_a_stream_is_raised_in_each_shape(oai_server, error):
+    oai_server.script = [events(choice({"content": "Hel"}), error)]
+    with pytest.raises(ModelServiceError, match="out of memory"):
+        last(model_for(oai_server, transport_retries=0).chat(HI))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"choices": [None]},
+        choice(["Hel"]),
+        choice({"content": 5}),
+        choice({"tool_calls": [None]}),
+        choice({"tool_calls": [{"index": 0, "id": "a", "function": "weather"}]}),
+    ],
+)
+@pytest.mark.parametrize("begun", [True, False])
+def test_an_event_of_another_form_is_an_error_that_shows_it(oai_server, wrong, begun):
+    oai_server.script = [events(*[choice({"content": "Hel"})] * begun, wrong)]
+    with pytest.raises(ModelServiceError, match="not of the protocol's form") as caught:
+        last(model_for(oai_server, transport_retries=0).chat(HI))
+    assert json.dumps(wrong)[:40] in str(caught.value)
+
+
+def test_a_first_choice_whose_number_is_null_is_the_answer(oai_server):
+    oai_server.script = [events(choice({"content": "Hello"}, index=None), choice({}, index=None, finish_reason="stop"))]
+    assert text_of(last(model_for(oai_server).chat(HI))) == "Hello"
 
 
 def test_wrong_json_in_the_stream_is_an_error(oai_server):
