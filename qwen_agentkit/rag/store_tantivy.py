@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from typing import Any
 from qwen_agentkit.utils.optional import need
 from qwen_agentkit.utils.text.bm25 import K1, lucene_idf
 
+# How long a lock that no writer has is waited for.
+_LOCK_SECONDS = 5.0
 _HEAP_BYTES = 40_000_000
 # What a chunk scores for a word that is nearly one of the query's: about a rare word's share.
 _MISSPELT = 3.0
@@ -58,8 +61,20 @@ class TantivyStore:
             if self._writer is None:
                 # One thread makes one segment a commit; more threads make more files and are hardly faster here,
                 # since cutting the terms takes longer than indexing them.
-                self._writer = self._index.writer(heap_size=_HEAP_BYTES, num_threads=1)
+                self._writer = self._new_writer()
             return self._writer
+
+    def _new_writer(self) -> Any:
+        # The index's own lock keeps other writers out. What still holds tantivy's for a moment is a copy of its handle
+        # in a process that another thread is just starting.
+        until = time.monotonic() + _LOCK_SECONDS
+        while True:
+            try:
+                return self._index.writer(heap_size=_HEAP_BYTES, num_threads=1)
+            except ValueError as error:
+                if "LockBusy" not in str(error) or time.monotonic() > until:
+                    raise
+            time.sleep(0.02)
 
     def add(self, document: int, chunk: int, terms: list[str]) -> None:
         """Adds the terms of a chunk."""

@@ -78,3 +78,19 @@ def test_what_one_question_reads_beside_a_busy_index_is_not_taken_from_it_by_ano
     asked(file)  # another question, that could write
     assert [hit.text for hit in question.search("lamp hours", 5)] == ["The lamp burns for 1200 hours, since March."]
     assert question.passages(str(file.resolve()))[0].text.startswith("The lamp burns for 1200")
+
+
+def test_a_lock_that_a_starting_process_holds_for_a_moment_is_waited_for(tmp_path):
+    pytest.importorskip("tantivy")
+    fcntl = pytest.importorskip("fcntl")
+    file = tmp_path / "a.txt"
+    file.write_text("The lamp burns for 900 hours.")
+    base = asked(file)
+    (lock,) = base._index.path.glob("terms-*/.tantivy-writer.lock")
+    with lock.open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        release = threading.Timer(0.3, fcntl.flock, (held, fcntl.LOCK_UN))
+        release.start()
+        file.write_text("The lamp burns for 1200 hours, since March.")
+        assert "1200 hours" in asked(file).search("lamp hours", 1)[0].text
+        release.join()
