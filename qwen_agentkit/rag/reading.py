@@ -27,7 +27,7 @@ from qwen_agentkit.rag.limits import REFUSED, ReadLimits, ReadOptions, check_fil
 from qwen_agentkit.rag.ocr import check_ocr, chosen_ocr
 from qwen_agentkit.rag.sniff import sniff
 
-PARSER_VERSION = "1"
+PARSER_VERSION = "2"
 """Part of every cache key: raised when a parser gives another result for the same file."""
 
 _PACKAGE = "qwen_agentkit.rag.parsers."
