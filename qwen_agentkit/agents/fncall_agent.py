@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from qwen_agentkit import settings
@@ -16,7 +17,7 @@ from qwen_agentkit.agents.loop.endings import Endings
 from qwen_agentkit.agents.loop.light_schemas import ask_in_two_stages
 from qwen_agentkit.agents.loop.limit import model_call_limit
 from qwen_agentkit.agents.loop.mcp_servers import ServerTools
-from qwen_agentkit.agents.loop.notes import finish_results
+from qwen_agentkit.agents.loop.notes import add_follow_ups, finish_results
 from qwen_agentkit.agents.loop.outside_text import find_risky
 from qwen_agentkit.agents.loop.repeats import RepeatGuard
 from qwen_agentkit.agents.loop.tool_round import ToolCall, run_calls
@@ -268,9 +269,13 @@ class FnCallAgent(Agent):
         for _ in run_calls(turn.calls, turn.tools, execute):
             self._save(turn, checkpoint)
             yield turn.response + turn.results
-        finish_results(turn, self.large_results, self.repeats, follow_ups)
+        finish_results(turn, self.large_results, self.repeats)
+        closed = replace(turn, rounds=[*turn.rounds, turn.calls], calls=[])
+        end = ending.after_round(closed, self.endings, self.repeats)
+        if not ending.results_are_the_answer(self, end):
+            add_follow_ups(turn, follow_ups)
         turn.close_round()
-        turn.end = ending.after_round(turn, self.endings, self.repeats)
+        turn.end = end
         self._save(turn, checkpoint)
         yield turn.response
 

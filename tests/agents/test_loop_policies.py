@@ -314,6 +314,24 @@ def test_a_follow_up_reaches_the_model_with_the_next_tool_result():
     assert mail.send("too late").status == "not_delivered"
 
 
+@pytest.mark.parametrize(("reflects", "status"), [(False, "not_delivered"), (True, "delivered")])
+def test_a_follow_up_stays_out_of_results_that_no_model_reads(reflects, status):
+    mail = FollowUps()
+    tickets = []
+
+    @tool
+    def working() -> str:
+        """Works."""
+        tickets.append(mail.send("in Celsius please"))
+        return "21"
+
+    agent = bot([call("working"), "ok"], working, max_tool_iterations=1, reflect_on_tool_use=reflects)
+    response = agent.run_nonstream(USER, follow_ups=mail)
+    assert tickets[0].wait(1) == status
+    assert response[-1]["content"] == ("ok" if reflects else "21")
+    assert ("in Celsius please" in results(response)[0]) is reflects
+
+
 def test_a_follow_up_without_a_further_tool_is_not_delivered():
     mail = FollowUps()
     ticket = mail.send("hello?")

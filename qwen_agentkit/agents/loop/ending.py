@@ -42,6 +42,11 @@ def after_round(turn: Turn, endings: Endings, repeats: RepeatGuard | None) -> st
     return None
 
 
+def results_are_the_answer(agent: FnCallAgent, end: str | None) -> bool:
+    """Whether a turn with this end shows the results of its tools to the user, without a model that reads them."""
+    return end == _DIRECT or (end == _SUMMARY and not agent.endings.reflects(typed=bool(wanted_form())))
+
+
 @dataclass
 class Watch:
     """A turn's own copy of the condition that may end it, and how much of the turn it has been told."""

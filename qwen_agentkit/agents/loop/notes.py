@@ -10,16 +10,13 @@ from qwen_agentkit.schema import ContentItem
 from qwen_agentkit.tools.large_results import READ_TOOL, LargeResults
 
 
-def finish_results(
-    turn: Turn, large: LargeResults | None, repeats: RepeatGuard | None, follow_ups: FollowUps | None
-) -> None:
-    """Cuts large results to a preview, fences outside text, and puts notices and the user's follow-ups behind them.
+def finish_results(turn: Turn, large: LargeResults | None, repeats: RepeatGuard | None) -> None:
+    """Cuts large results to a preview, fences outside text, and puts notices behind them.
 
     Args:
         turn: The turn; the round's calls are closed and not yet in its history.
         large: Where large results are kept, None to leave them whole.
         repeats: The guard, None for no notices.
-        follow_ups: The run's mailbox, None without one.
     """
     for call in turn.calls:
         if not call.content:
@@ -36,6 +33,10 @@ def finish_results(
             note = repeats.note([*before, *turn.calls[:position]], turn.lang)
             if note:
                 call.add_note(note)
+
+
+def add_follow_ups(turn: Turn, follow_ups: FollowUps | None) -> None:
+    """Puts the user's follow-ups behind the last result of a round that a model is going to read."""
     if follow_ups is not None and turn.calls:
         text = follow_ups.take(turn.lang)
         if text:
