@@ -98,11 +98,12 @@ class FollowUps:
 
     def take(self, lang: str) -> str:
         """The waiting texts, numbered, for the end of a tool result; "" when there are none."""
+        posted = self._posted()
         with self._lock:
             tickets, self._waiting = self._waiting, []
         for ticket in tickets:
             ticket._decide(DELIVERED)
-        texts = [*(ticket.text for ticket in tickets), *self._posted()]
+        texts = [*(ticket.text for ticket in tickets), *posted]
         if not texts:
             return ""
         lines = [f"{number}. {text}" for number, text in enumerate(texts, 1)]

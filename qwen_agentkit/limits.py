@@ -33,7 +33,7 @@ class RunLimits:
             value = getattr(self, field.name)
             if value is None:
                 continue
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not value >= 0:
                 raise ValueError(f"RunLimits.{field.name} is a number of at least 0 or None, not {value!r}")
 
 

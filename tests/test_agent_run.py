@@ -472,3 +472,9 @@ def test_a_run_that_is_never_begun_leaves_no_trace_on_the_programs_token():
         Spy().run(USER, cancel=token)
         list(Spy().run(USER, cancel=token))
     assert token._callbacks == {}
+
+
+@pytest.mark.parametrize("wrong", [-1, float("nan"), "3", True])
+def test_a_bound_that_bounds_nothing_is_refused(wrong):
+    with pytest.raises(ValueError, match="RunLimits.seconds is a number of at least 0"):
+        RunLimits(seconds=wrong)
