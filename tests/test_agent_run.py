@@ -448,7 +448,7 @@ def test_one_budget_covers_the_tree():
     assert Careful().run_nonstream(USER, limits=RunLimits(model_calls=3))[-1]["content"] == "2"
 
 
-@pytest.mark.parametrize("value", [-1, "3", True])
+@pytest.mark.parametrize("value", [-1, "3", True, float("nan")])
 def test_a_limit_that_is_no_number_is_refused(value):
     with pytest.raises(ValueError, match="tokens"):
         RunLimits(tokens=value)
@@ -472,9 +472,3 @@ def test_a_run_that_is_never_begun_leaves_no_trace_on_the_programs_token():
         Spy().run(USER, cancel=token)
         list(Spy().run(USER, cancel=token))
     assert token._callbacks == {}
-
-
-@pytest.mark.parametrize("wrong", [-1, float("nan"), "3", True])
-def test_a_bound_that_bounds_nothing_is_refused(wrong):
-    with pytest.raises(ValueError, match="RunLimits.seconds is a number of at least 0"):
-        RunLimits(seconds=wrong)
