@@ -18,6 +18,7 @@ from qwen_agentkit.rag.ingest import (
     Read,
     chunk_hash,
     content_hash,
+    may_now_open,
     options_key,
     read_files,
     rows_of,
@@ -108,6 +109,8 @@ class Adding(Writing):
         looked_at = time.time_ns()
         try:
             stamps = os.stat(path)
+            if known is not None and may_now_open(known, self._index.reading):
+                known = None
             if known is not None and known.is_as_read(stamps, self._options):
                 self._stays(known)
                 return None

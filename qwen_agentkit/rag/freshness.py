@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from qwen_agentkit.rag.ingest import options_key
+from qwen_agentkit.rag.ingest import may_now_open, options_key
 from qwen_agentkit.rag.report import Problem
 from qwen_agentkit.rag.sources import find_sources, lies_in
 
@@ -51,7 +51,7 @@ def look_at(index: DocumentIndex, paths: Iterable[str | os.PathLike[str]]) -> Fr
         except OSError:
             fresh.outdated.append(file)
             continue
-        if entry is None or not entry.is_as_read(stamps, options):
+        if entry is None or may_now_open(entry, index.reading) or not entry.is_as_read(stamps, options):
             fresh.outdated.append(file)
         elif entry.state == "failed":
             kind, reason = entry.failure

@@ -56,10 +56,11 @@ class DocumentIndex(IndexFiles):
         reranker: Puts the first hits into a better order: what `qwen_agentkit.rag.rerankers.get_reranker` takes.
         cache: Where documents that were read are kept; None is the workspace's for an index on disk, and none for one
             in memory.
-        reading: Further options of `read_documents`, such as `password`, `ocr`, `limits`.
+        reading: Further options of `read_documents`: `password`, `engine`, `tables`, `keep_images`, `ocr`, `limits`,
+            `seconds`, `memory`, `workers`.
 
     Raises:
-        ValueError: `path` is a file, or an index that cannot be read.
+        ValueError: `path` is a file, or an index that cannot be read, or an option is none.
     """
 
     def __init__(
@@ -80,6 +81,10 @@ class DocumentIndex(IndexFiles):
         folder = None if path is None else Path(os.path.abspath(os.path.expanduser(path)))
         if folder is not None and folder.exists() and not folder.is_dir():
             raise ValueError(f"An index is a folder; {str(folder)!r} is a file")
+        if reading:
+            from qwen_agentkit.rag.ingest import check_reading
+
+            check_reading(reading)
         self.embedder: Embedder | None = None
         self.reranker: Reranker | None = None
         if embedder is not None:

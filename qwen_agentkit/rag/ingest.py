@@ -5,28 +5,64 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from qwen_agentkit import settings
-from qwen_agentkit.errors import DocParserError
+from qwen_agentkit.errors import DocParserError, PasswordRequired
 from qwen_agentkit.rag.cache import DocumentCache
 from qwen_agentkit.rag.catalog import ChunkRow, Entry
 from qwen_agentkit.rag.chunking import CHUNKER_VERSION, chunk_document
 from qwen_agentkit.rag.document import TEXT, Block, Document
+from qwen_agentkit.rag.limits import ReadLimits
 from qwen_agentkit.rag.reading import PARSER_VERSION
 from qwen_agentkit.rag.workers import ReadProgress, read_documents
 from qwen_agentkit.utils.text.segment import segment
 
 Read = tuple[Entry, list[ChunkRow]]
 
+READING = ("password", "engine", "tables", "keep_images", "ocr", "limits", "seconds", "memory", "workers")
+"""Options of `read_documents` that an index takes as `reading`."""
+
 
 def options_key(chunk_tokens: int, overlap_tokens: int | None, reading: dict[str, Any]) -> str:
-    """What the chunks of a content depend on beside it, in one text. A password is no part of it."""
+    """What the chunks of a content depend on beside it, in one text: not on a password, nor on how many read."""
     meant = {"ocr": settings.OCR, **reading} if settings.OCR else reading
-    kept = {name: value for name, value in sorted(meant.items()) if name != "password"}
+    kept = {
+        name: asdict(value) if isinstance(value, ReadLimits) else value
+        for name, value in sorted(meant.items())
+        if name not in ("password", "workers")
+    }
     return json.dumps([PARSER_VERSION, CHUNKER_VERSION, chunk_tokens, overlap_tokens, kept])
+
+
+def check_reading(reading: Mapping[str, Any]) -> None:
+    """Refuses, at once, options of reading that an index cannot use.
+
+    Args:
+        reading: Some of the options of `read_documents`; those of one call are not among them.
+
+    Raises:
+        ValueError: A name is none of these, or its value cannot be kept with the index.
+    """
+    wrong = [name for name in reading if name not in READING]
+    if wrong:
+        raise ValueError(f"reading takes {', '.join(READING)}; given {', '.join(map(repr, wrong))}.")
+    limits = reading.get("limits")
+    if limits is not None and not isinstance(limits, ReadLimits):
+        raise ValueError(f"The limits of reading are a ReadLimits; given {limits!r}.")
+    if callable(reading.get("ocr")):
+        raise ValueError("A function cannot be kept with an index; give ocr as 'package.module:function'.")
+
+
+def may_now_open(entry: Entry, reading: Mapping[str, Any]) -> bool:
+    """Whether a file that could not be read for want of a password is given one by these options of reading."""
+    if entry.state != "failed" or entry.failure[0] != PasswordRequired.__name__:
+        return False
+    password = reading.get("password")
+    return bool(password.get(entry.source) if isinstance(password, Mapping) else password)
 
 
 def content_hash(path: str | os.PathLike[str]) -> str:

@@ -10,6 +10,8 @@ import pytest
 
 from qwen_agentkit.rag.cache import DocumentCache
 from qwen_agentkit.rag.index import DocumentIndex
+from qwen_agentkit.rag.limits import ReadLimits
+from tests.rag.test_pdf_engines import locked
 
 WARRANTY = "# Warranty\n\nThe motor is guaranteed for 27 months from the date of purchase.\n"
 CLEANING = "# Cleaning\n\nClean the filter every two weeks. Use no alcohol.\n"
@@ -355,6 +357,9 @@ def test_mistakes_of_the_caller_are_named(tmp_path):
         DocumentIndex(store="chroma")
     with pytest.raises(ValueError, match="chunk_tokens"):
         DocumentIndex(chunk_tokens=1)
+    for reading in ({"pasword": "x"}, {"progress": print}, {"limits": 5}, {"ocr": lambda picture: ""}):
+        with pytest.raises(ValueError, match=r"pasword|progress|ReadLimits|package\.module:function"):
+            DocumentIndex(reading=reading)
     with DocumentIndex() as index:
         for call in (lambda: index.search(None), lambda: index.search("x", top_k=0), lambda: index.add([""])):
             with pytest.raises(ValueError):
@@ -366,3 +371,31 @@ def test_another_chunk_size_cuts_anew(docs, tmp_path):
         index.add(docs)
     with DocumentIndex(tmp_path / "index", chunk_tokens=64) as index:
         assert len(index.add(docs).updated) == 3
+
+
+def test_limits_of_reading_hold_and_others_read_anew(docs, tmp_path):
+    small = {"limits": ReadLimits(text_characters=20), "workers": 1}
+    with DocumentIndex(tmp_path / "index", reading=small) as index:
+        report = index.add(docs / "warranty.md")
+        assert "20 characters" in report.warnings[str(docs / "warranty.md")][0]
+        assert not index.search("guaranteed for 27 months")
+    with DocumentIndex(tmp_path / "index", reading={**small, "workers": 2}) as index:
+        assert index.add(docs / "warranty.md").unchanged
+    with DocumentIndex(tmp_path / "index") as index:
+        assert index.add(docs / "warranty.md").updated and index.search("guaranteed for 27 months")
+
+
+@pytest.mark.parametrize("on_disk", [True, False])
+@pytest.mark.parametrize("each", [True, False])
+def test_a_file_opens_once_its_password_is_given(tmp_path, on_disk, each):
+    path = tmp_path / "locked.pdf"
+    path.write_bytes(locked("s3cret"))
+    with DocumentIndex(tmp_path / "index" if on_disk else None) as index:
+        assert index.add(path).problems[0].kind == "PasswordRequired"
+    password = {str(path): "s3cret"} if each else "s3cret"
+    with DocumentIndex(tmp_path / "index" if on_disk else None, reading={"password": password}) as index:
+        assert not index.add(path).problems and "KILO" in index.search("KILO")[0].text
+        assert index.add(path).unchanged
+    if on_disk:
+        with DocumentIndex(tmp_path / "index") as index:
+            assert index.add(path).unchanged, "what was opened stays without the password"
