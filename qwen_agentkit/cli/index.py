@@ -32,6 +32,15 @@ index = typer.Typer(
 def add(
     files: Annotated[list[str], typer.Argument(metavar="FILES...", help="Files, folders, patterns and addresses.")],
     place: IndexPlace = None,
+    password: Annotated[
+        str | None,
+        typer.Option(
+            "--password",
+            envvar="QWEN_AGENTKIT_PASSWORD",
+            show_envvar=True,
+            help="Opens encrypted PDFs; their text is then readable in the index. Better given in the environment.",
+        ),
+    ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -49,21 +58,21 @@ def add(
     Exit status: 0 done (what cannot be read is named), 1 it failed, 2 wrong use or
     nothing could be read, 130 Ctrl-C.
     """
-    finish("index add", lambda: _add(files, place, as_json))
+    finish("index add", lambda: _add(files, place, password, as_json))
 
 
-def _add(files: list[str], place: str | None, as_json: bool) -> int:
+def _add(files: list[str], place: str | None, password: str | None, as_json: bool) -> int:
     from qwen_agentkit.cancel import CancelToken
     from qwen_agentkit.cli.interrupts import stopping
     from qwen_agentkit.cli.progress import reading
 
     token = CancelToken()
-    with open_index(place, make=True) as opened:
+    with open_index(place, make=True, password=password) as opened:
         with stopping(token), reading() as progress:
             report = opened.add(files, progress=progress, cancelled=lambda: token.cancelled)
         where = str(opened.path)
     for problem in report.problems:
-        say(f"{problem.source}: {problem.reason.removeprefix(f'{problem.source}: ')}", "yellow")
+        say(f"{problem.source}: {_reason(problem.source, problem.reason)}", "yellow")
     if as_json:
         write_json({"index": where, **report.to_json()})
     else:
@@ -73,6 +82,11 @@ def _add(files: list[str], place: str | None, as_json: bool) -> int:
         return INTERRUPTED
     held = report.added or report.updated or report.unchanged or report.removed
     return OK if held or not report.problems else WRONG_USE
+
+
+def _reason(source: str, reason: str) -> str:
+    """Why a source could not be read, without its name, which stands before it."""
+    return reason.removeprefix(f"{source}: ")
 
 
 def _counts(report: AddReport) -> str:
@@ -231,7 +245,7 @@ def _stats(place: str | None, as_json: bool) -> int:
     with open_index(place) as opened:
         facts = opened.stats
         unread = [
-            {"source": entry.source, "reason": "; ".join(entry.warnings)}
+            {"source": entry.source, "kind": entry.failure[0], "reason": _reason(entry.source, entry.failure[1])}
             for entry in opened.entries()
             if entry.state == "failed"
         ]

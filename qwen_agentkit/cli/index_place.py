@@ -33,12 +33,13 @@ def named_index(given: str | None) -> str | None:
     return given or os.environ.get(VARIABLE) or configuration.current().index
 
 
-def open_index(given: str | None, make: bool = False) -> DocumentIndex:
+def open_index(given: str | None, make: bool = False, password: str | None = None) -> DocumentIndex:
     """Opens the index that is meant.
 
     Args:
         given: What `--index` says.
         make: Whether it is made when it is not there.
+        password: Opens encrypted files that are added.
 
     Raises:
         WrongUse: There is none, or the configured embedder lacks its key.
@@ -50,7 +51,12 @@ def open_index(given: str | None, make: bool = False) -> DocumentIndex:
     if not make and not os.path.exists(os.path.join(os.path.expanduser(folder), CATALOG_FILE)):
         raise WrongUse(f"there is no index in {folder}; make one with: qwen-agentkit index add FILES --index {folder}")
     config = configuration.current()
-    return DocumentIndex(folder, embedder=_with_key(config.embedder), reranker=_with_key(config.reranker))
+    return DocumentIndex(
+        folder,
+        embedder=_with_key(config.embedder),
+        reranker=_with_key(config.reranker),
+        reading={"password": password} if password else None,
+    )
 
 
 def embedder() -> Any:

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.rag.test_pdf_engines import locked
+
 QUESTION = "How long is the motor guaranteed?"
 SENTENCE = "The motor is guaranteed for 27 months from the date of purchase."
 
@@ -34,13 +36,24 @@ def test_adding_again_reconciles_the_folder(papers):
     assert report["unchanged"] == [f"{here}/motor.txt"]
     assert [problem["source"] for problem in report["problems"]] == [f"{here}/broken.pdf"]
     assert done.stderr.startswith(f"{here}/broken.pdf: ")
-    assert f"{here}/broken.pdf" in papers("index", "stats").stdout
+    said = papers("index", "stats").stdout.splitlines()[-1]
+    assert said.startswith(f"cannot be read: {here}/broken.pdf: ") and said.count("broken.pdf") == 1
+    (unread,) = json.loads(papers("index", "stats", "--json").stdout)["unread"]
+    assert unread["source"] == f"{here}/broken.pdf" and unread["kind"] and said.endswith(unread["reason"])
 
 
 def test_nothing_readable_is_status_2(shell):
     done = shell("index", "add", "gone.pdf")
     assert done.returncode == 2
     assert "gone.pdf: " in done.stderr
+
+
+def test_a_locked_file_is_added_with_its_password(papers):
+    Path("papers/locked.pdf").write_bytes(locked("s3cret"))
+    assert "it needs a password" in papers("index", "add", "papers").stderr
+    done = papers("index", "add", "papers", "--password", "s3cret")
+    assert done.stdout.startswith("1 added, 0 updated, 2 unchanged, 0 removed: ") and not done.stderr
+    assert "KILO" in papers("index", "search", "KILO").stdout
 
 
 def test_list_and_stats_say_what_is_held(papers):
