@@ -56,8 +56,8 @@ class DocumentIndex(IndexFiles):
         reranker: Puts the first hits into a better order: what `qwen_agentkit.rag.rerankers.get_reranker` takes.
         cache: Where documents that were read are kept; None is the workspace's for an index on disk, and none for one
             in memory.
-        reading: Further options of `read_documents`: `password`, `engine`, `tables`, `keep_images`, `ocr`, `limits`,
-            `seconds`, `memory`, `workers`.
+        reading: Further options of `read_documents`: `password`, `engine`, `tables`, `ocr`, `limits`, `seconds`,
+            `memory`, `workers`.
 
     Raises:
         ValueError: `path` is a file, or an index that cannot be read, or an option is none.
