@@ -74,16 +74,24 @@ class Memory(Agent):
         for key, known in (("knowledge_in", ("system", "user")), ("knowledge_mode", ("inject", "tool", "both"))):
             if self.cfg.get(key, known[0]) not in known:
                 raise ValueError(f"rag_cfg[{key!r}] is one of {', '.join(known)}, not {self.cfg[key]!r}")
-        for key in ("max_ref_token", "parser_page_size"):
-            if not isinstance(self.cfg.get(key, 0), (int, type(None))):
-                raise ValueError(f"rag_cfg[{key!r}] is a whole number of tokens, not {self.cfg[key]!r}")
+        from qwen_agentkit.rag.chunking import MIN_CHUNK_TOKENS
+
+        sizes = {"max_ref_token": settings.DEFAULT_MAX_REF_TOKEN, "parser_page_size": settings.DEFAULT_PARSER_PAGE_SIZE}
+        for key, fewest in (("max_ref_token", 0), ("parser_page_size", MIN_CHUNK_TOKENS)):
+            tokens = self.cfg.get(key)
+            if tokens is None:
+                continue
+            if isinstance(tokens, bool) or not isinstance(tokens, int) or tokens < fewest:
+                raise ValueError(f"rag_cfg[{key!r}] is a whole number of tokens, {fewest} or more, not {tokens!r}")
+            sizes[key] = tokens
         if isinstance(self.cfg.get("rag_searchers"), str):
             raise ValueError(f"rag_cfg['rag_searchers'] is a list of names, not {self.cfg['rag_searchers']!r}")
-        wanted = self.cfg.get("max_ref_token", settings.DEFAULT_MAX_REF_TOKEN)
-        self.max_ref_token: int = within_window(wanted, llm)
-        self.parser_page_size: int = self.cfg.get("parser_page_size", settings.DEFAULT_PARSER_PAGE_SIZE)
+        self.max_ref_token: int = within_window(sizes["max_ref_token"], llm)
+        self.parser_page_size: int = sizes["parser_page_size"]
         self.rag_searchers = self.cfg.get("rag_searchers") or settings.DEFAULT_RAG_SEARCHERS
         self.rag_keygen_strategy = self.cfg.get("rag_keygen_strategy", settings.DEFAULT_RAG_KEYGEN_STRATEGY)
+        if "rag_keygen_strategy" in self.cfg:
+            self._strategy()  # a name that is none is told here, not at the first question
         tool_cfg = {
             key: self.cfg[key] for key in ("embedder", "reranker", "store") if self.cfg.get(key) is not None
         } | {
@@ -189,17 +197,26 @@ class Memory(Agent):
             else:
                 logger.warning(text)
 
-    def _query(self, question: str, messages: list[Message], lang: str, files: list[str]) -> str:
-        """What to search for: the question, with a model's search words beside it where a strategy is set."""
+    def _strategy(self) -> str | None:
+        """The name of what makes search words of a question; None for "none"."""
         strategy = str(self.rag_keygen_strategy or "none")
-        if self.llm is None or strategy.lower() == "none" or not question.strip():
-            return question
+        if strategy.lower() == "none":
+            return None
         from qwen_agentkit.agents import keygen_strategies
-        from qwen_agentkit.agents.keygen_strategies.words import keywords_of
 
         if strategy not in keygen_strategies.__all__:
             known = ", ".join(keygen_strategies.__all__)
             raise ValueError(f"rag_keygen_strategy is 'none' or one of {known}, not {strategy!r}")
+        return strategy
+
+    def _query(self, question: str, messages: list[Message], lang: str, files: list[str]) -> str:
+        """What to search for: the question, with a model's search words beside it where a strategy is set."""
+        strategy = self._strategy()
+        if self.llm is None or strategy is None or not question.strip():
+            return question
+        from qwen_agentkit.agents import keygen_strategies
+        from qwen_agentkit.agents.keygen_strategies.words import keywords_of
+
         agent = getattr(keygen_strategies, strategy)(llm=self.llm)
         try:
             reply = agent.run_nonstream([Message(USER, question)], lang=lang, files=files)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from qwen_agentkit import settings
 from qwen_agentkit.rag.catalog import Entry
 from qwen_agentkit.rag.changes import rests_on
+from qwen_agentkit.rag.chunking import MIN_CHUNK_TOKENS
 from qwen_agentkit.rag.explain import Explanation, explain_hit
 from qwen_agentkit.rag.filters import Filter, HitFilter
 from qwen_agentkit.rag.hits import Hit
@@ -76,8 +77,8 @@ class DocumentIndex(IndexFiles):
         reading: Mapping[str, Any] | None = None,
     ) -> None:
         choice = StoreChoice.read(store)
-        if chunk_tokens is not None and chunk_tokens < 8:
-            raise ValueError(f"chunk_tokens is 8 or more, not {chunk_tokens!r}")
+        if chunk_tokens is not None and chunk_tokens < MIN_CHUNK_TOKENS:
+            raise ValueError(f"chunk_tokens is {MIN_CHUNK_TOKENS} or more, not {chunk_tokens!r}")
         folder = None if path is None else Path(os.path.abspath(os.path.expanduser(path)))
         if folder is not None and folder.exists() and not folder.is_dir():
             raise ValueError(f"An index is a folder; {str(folder)!r} is a file")

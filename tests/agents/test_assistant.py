@@ -238,9 +238,22 @@ def test_settings_of_retrieval_that_do_not_exist_are_refused(handbook):
     with pytest.raises(ValueError, match="max_ref_tokens"):
         Memory(rag_cfg={"max_ref_tokens": 3})
     with pytest.raises(ValueError, match="GenKeyword"):
-        Memory(
-            llm=ScriptedChatModel(["x"]), files=[str(handbook)], rag_cfg={"rag_keygen_strategy": "Guess"}
-        ).run_nonstream(QUESTION)
+        Memory(llm=ScriptedChatModel(["x"]), files=[str(handbook)], rag_cfg={"rag_keygen_strategy": "Guess"})
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"max_ref_token": -1}, {"max_ref_token": True}, {"parser_page_size": 7}, {"parser_page_size": "500"}]
+)
+def test_sizes_that_are_none_are_refused_when_the_memory_is_made(wrong):
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        Memory(rag_cfg=wrong)
+
+
+def test_settings_of_retrieval_that_are_null_are_those_of_the_settings(handbook):
+    names = ("max_ref_token", "parser_page_size", "rag_searchers", "rag_keygen_strategy", "llm", "embedder", "store")
+    bot = Assistant(llm=EXTRACTIVE, files=[str(handbook)], rag_cfg=dict.fromkeys(names))
+    assert (bot.mem.max_ref_token, bot.mem.parser_page_size) == (20000, 500)
+    assert bot.run_nonstream(QUESTION)[-1]["extra"]["answered"]
 
 
 @pytest.mark.parametrize("agent", [Assistant, DocQAAgent])
