@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from qwen_agentkit.rag.fusion import fuse
 from qwen_agentkit.rag.hits import Hit
 from qwen_agentkit.rag.knowledge_base import KnowledgeBase
 from qwen_agentkit.utils.knowledge import retrieval_from_passages
+from qwen_agentkit.utils.tokenization_qwen import count_tokens, tokenizer
 
 KEYWORD_SEARCH, FRONT_PAGE_SEARCH = "keyword_search", "front_page_search"
 
@@ -44,11 +46,16 @@ def retrieve(
     bases = list(bases)
     if sum(base.tokens for base in bases) <= max_ref_token:
         return _result([hit for _, hits in _documents(bases) for hit in hits])
+    if max_ref_token < 1:
+        return []
     words = query_text(query)
     hits = _search(words, bases, max_ref_token) if words.strip() else []
     if not hits:
         return _result(_front_parts(bases, max_ref_token))
+    # The best hit is there whatever the budget: openings come beside it, not in its place.
+    hits = [_cut(hits[0], max_ref_token), *hits[1:]]
     wanted = _fronts(bases, hits, max_ref_token) if FRONT_PAGE_SEARCH in searchers else []
+    wanted = [hit for hit in _within([hits[0], *wanted], max_ref_token) if hit is not hits[0]]
     chosen = _within([*wanted, *hits], max_ref_token)
     left = max_ref_token - sum(hit.tokens for hit in chosen)
     known = {_place(hit) for hit in chosen}
@@ -146,6 +153,18 @@ def _within(hits: Sequence[Hit], budget: int) -> list[Hit]:
             chosen[_place(hit)] = hit
             budget -= hit.tokens
     return list(chosen.values())
+
+
+def _cut(hit: Hit, budget: int) -> Hit:
+    """A hit, cut behind what the budget has room for."""
+    if hit.tokens <= budget:
+        return hit
+    text = tokenizer.truncate(hit.text, max_token=budget)
+    end = hit.end
+    if hit.start is not None and hit.end is not None:
+        # Before its `start` a passage may repeat a heading or the head of a table, so it is counted from behind.
+        end = max(hit.start, hit.end - (len(hit.text) - len(text)))
+    return replace(hit, text=text, end=end, tokens=count_tokens(text))
 
 
 def _place(hit: Hit) -> Place:

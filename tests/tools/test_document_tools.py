@@ -13,6 +13,7 @@ from qwen_agentkit.tools import DocParser, ExtractDocVocabulary, Retrieval, Simp
 from qwen_agentkit.tools.documents import find_sources, load_records
 from qwen_agentkit.tools.extract_doc_vocabulary import vocabulary
 from qwen_agentkit.tools.simple_doc_parser import get_plain_doc, parse_csv, parse_excel, parse_pdf
+from qwen_agentkit.utils.tokenization_qwen import count_tokens
 
 RESOURCES = Path(__file__).parents[2] / "resources"
 HANDBOOK = str(RESOURCES / "handbook.pdf")
@@ -121,6 +122,21 @@ def test_several_files_folders_and_patterns_are_searched_together():
         assert any("27 months" in text for entry in found for text in entry["text"])
         assert found.problems == []
     assert Retrieval().call({"query": "x", "files": []}) == []
+
+
+@pytest.mark.parametrize("budget", [0, 40, 60, 100, 200, 400])
+def test_the_best_passage_is_there_whatever_the_budget_and_cut_to_fit(budget):
+    found = Retrieval({"max_ref_token": budget}).call(
+        {"query": "How long is the motor guaranteed?", "files": [HANDBOOK]}
+    )
+    if not budget:
+        assert found == []
+        return
+    texts, places = found[0]["text"], found[0]["passages"]
+    assert sum(map(count_tokens, texts)) <= budget
+    best = max(range(len(places)), key=lambda at: places[at]["score"] or 0.0)
+    assert places[best]["page"] == 7 and texts[best].startswith("Warranty")
+    assert places[best]["end"] - places[best]["start"] == len(texts[best])
 
 
 def test_the_second_question_reads_nothing_and_an_edit_is_seen(tmp_path):
