@@ -26,7 +26,7 @@ from qwen_agentkit.rag.ingest import (
     text_hash,
 )
 from qwen_agentkit.rag.report import AddReport, Problem
-from qwen_agentkit.rag.sources import find_sources, is_url, lies_in
+from qwen_agentkit.rag.sources import find_sources, is_url, lies_in, source_names
 from qwen_agentkit.rag.workers import ReadProgress
 from qwen_agentkit.rag.writing import Writing
 
@@ -240,9 +240,8 @@ class Adding(Writing):
 
     def remove(self, sources: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[str]:
         """Removes documents."""
-        names = [sources] if isinstance(sources, (str, os.PathLike)) else list(sources)
         gone: dict[str, None] = {}
-        for name in (os.fspath(given) for given in names):
+        for name in source_names(sources):
             if self._known.get(name) is not None:
                 gone[name] = None
             elif not is_url(name):

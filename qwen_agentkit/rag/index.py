@@ -206,6 +206,9 @@ class DocumentIndex(IndexFiles):
 
         Returns:
             The sources that were there and are gone.
+
+        Raises:
+            ValueError: A name is empty or no text.
         """
         from qwen_agentkit.rag.adding import Adding
 
@@ -273,8 +276,8 @@ class DocumentIndex(IndexFiles):
         """
         if not isinstance(query, str):
             raise ValueError(f"The query is text, not {type(query).__name__}")
-        if top_k < 1:
-            raise ValueError(f"top_k is 1 or more, not {top_k!r}")
+        if isinstance(top_k, bool) or not isinstance(top_k, int) or top_k < 1:
+            raise ValueError(f"top_k is a whole number, 1 or more, not {top_k!r}")
         self._ready()
         return search_passages(self, query, top_k, HitFilter.read(filter))
 

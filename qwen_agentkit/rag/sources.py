@@ -45,6 +45,27 @@ def is_url(name: str) -> bool:
     return name.lower().startswith(("http://", "https://"))
 
 
+def source_names(named: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[str]:
+    """The names of sources, given one or several, as text.
+
+    Raises:
+        ValueError: One is no path and no address. An empty one would mean the current folder.
+    """
+    if isinstance(named, (str, os.PathLike)):
+        names = [named]
+    elif isinstance(named, Iterable) and not isinstance(named, bytes):
+        names = list(named)
+    else:
+        raise ValueError(f"Paths and addresses are wanted, one or several, not {named!r}")
+    texts = []
+    for name in names:
+        text = os.fspath(name) if isinstance(name, (str, os.PathLike)) else name
+        if not isinstance(text, str) or not text.strip() or "\x00" in text:
+            raise ValueError(f"A path or address is wanted, not {name!r}")
+        texts.append(text)
+    return texts
+
+
 def find_sources(named: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> Wanted:
     """Finds the documents behind names.
 
@@ -56,17 +77,8 @@ def find_sources(named: str | os.PathLike[str] | Iterable[str | os.PathLike[str]
         ValueError: A name is empty or no text, or it is no name at all.
     """
     wanted = Wanted()
-    if isinstance(named, (str, os.PathLike)):
-        names = [named]
-    elif isinstance(named, Iterable) and not isinstance(named, bytes):
-        names = list(named)
-    else:
-        raise ValueError(f"Paths and addresses are wanted, one or several, not {named!r}")
     seen: set[str] = set()
-    for name in names:
-        text = os.fspath(name) if isinstance(name, (str, os.PathLike)) else name
-        if not isinstance(text, str) or not text.strip() or "\x00" in text:
-            raise ValueError(f"A path or address is wanted, not {name!r}")
+    for text in source_names(named):
         if is_url(text):
             if text not in seen:
                 seen.add(text)

@@ -361,9 +361,21 @@ def test_mistakes_of_the_caller_are_named(tmp_path):
         with pytest.raises(ValueError, match=r"pasword|progress|ReadLimits|package\.module:function"):
             DocumentIndex(reading=reading)
     with DocumentIndex() as index:
-        for call in (lambda: index.search(None), lambda: index.search("x", top_k=0), lambda: index.add([""])):
+        for call in (lambda: index.search(None), lambda: index.add([""]), lambda: index.remove([None])):
             with pytest.raises(ValueError):
                 call()
+        for top_k in (0, 2.5, "3", True):
+            with pytest.raises(ValueError, match="top_k"):
+                index.search("x", top_k=top_k)
+
+
+def test_an_empty_name_does_not_remove_the_current_folder(docs, monkeypatch):
+    monkeypatch.chdir(docs)
+    with DocumentIndex() as index:
+        index.add(docs)
+        with pytest.raises(ValueError, match="path"):
+            index.remove("")
+        assert len(index.names()) == 3 and len(index.remove(".")) == 3
 
 
 def test_another_chunk_size_cuts_anew(docs, tmp_path):
