@@ -66,6 +66,7 @@ def _add(files: list[str], place: str | None, password: str | None, as_json: boo
     from qwen_agentkit.cli.interrupts import stopping
     from qwen_agentkit.cli.progress import reading
 
+    _check_names(files)
     token = CancelToken()
     with open_index(place, make=True, password=password) as opened:
         with stopping(token), reading() as progress:
@@ -82,6 +83,11 @@ def _add(files: list[str], place: str | None, password: str | None, as_json: boo
         return INTERRUPTED
     held = report.added or report.updated or report.unchanged or report.removed
     return OK if held or not report.problems else WRONG_USE
+
+
+def _check_names(names: list[str]) -> None:
+    if not all(name.strip() for name in names):
+        raise WrongUse("a name is empty; `.` is the current folder")
 
 
 def _reason(source: str, reason: str) -> str:
@@ -216,6 +222,7 @@ def remove(
 
 
 def _remove(sources: list[str], place: str | None, as_json: bool) -> int:
+    _check_names(sources)
     with open_index(place) as opened:
         gone = opened.remove(sources)
     if as_json:

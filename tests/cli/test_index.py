@@ -48,6 +48,13 @@ def test_nothing_readable_is_status_2(shell):
     assert "gone.pdf: " in done.stderr
 
 
+@pytest.mark.parametrize("command", ["add", "remove"])
+def test_an_empty_name_is_status_2_and_not_the_current_folder(papers, command):
+    done = papers("index", command, "")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1) and "is empty" in done.stderr
+    assert json.loads(papers("index", "stats", "--json").stdout)["documents"] == 2
+
+
 def test_a_locked_file_is_added_with_its_password(papers):
     Path("papers/locked.pdf").write_bytes(locked("s3cret"))
     assert "it needs a password" in papers("index", "add", "papers").stderr
