@@ -15,6 +15,7 @@ from qwen_agentkit import Message
 from qwen_agentkit.agents import FnCallAgent
 from qwen_agentkit.agents.request_decorators import Recall
 from qwen_agentkit.memory import LongTermMemory
+from qwen_agentkit.rag.embedders import FunctionEmbedder
 from qwen_agentkit.session import SessionStore
 from qwen_agentkit.testing import ScriptedChatModel
 
@@ -91,6 +92,27 @@ def test_a_fact_of_an_earlier_date_is_found_though_another_went(tmp_path, memory
     assert memory.search("xylophone", "ada", fragments=False)[0].fact.text == "Ada plays the xylophone."
 
 
+def test_with_an_embedder_facts_are_found_by_meaning_and_another_embedder_is_noticed(tmp_path, memory, caplog):
+    def embedder(name, length):
+        def vectors(texts):
+            return [[float(any(word in text.lower() for word in ("auto", "car"))), *[0.1] * length] for text in texts]
+
+        return FunctionEmbedder(vectors, name)
+
+    for name, length in (("one", 3), ("two", 5)):
+        held = LongTermMemory(memory.sessions, embedder(name, length), folder=tmp_path / "vectors")
+        if name == "one":
+            held.add("Ada drives an automobile.", user_id="ada")
+            held.add("Ada likes tea.", user_id="ada")
+        with caplog.at_level("WARNING"):
+            found = held.search("car", user_id="ada")
+            held.close()
+        assert found[0].text == "Ada drives an automobile.", name
+    assert [r.getMessage() for r in caplog.records if "embedder" in r.getMessage()] == [
+        "The embedder is two now and was one: all passages are embedded anew"
+    ]
+
+
 def test_facts_are_changed_and_forgotten_in_the_index_too(memory):
     fact = memory.add("Ada has a cat named Mio.", "ada")
     memory.update(fact.id, "ada", text="Ada has a dog named Rex.")
@@ -129,6 +151,7 @@ def test_a_model_draws_facts_when_asked(memory):
 FRESH = """
     import sys
     from qwen_agentkit.memory import LongTermMemory
+from qwen_agentkit.rag.embedders import FunctionEmbedder
     from qwen_agentkit.session import SessionStore
     memory = LongTermMemory(SessionStore(sys.argv[1]), folder=sys.argv[2])
     for one in memory.search("the company that we spoke of", "ada"):
