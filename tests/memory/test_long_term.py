@@ -151,7 +151,6 @@ def test_a_model_draws_facts_when_asked(memory):
 FRESH = """
     import sys
     from qwen_agentkit.memory import LongTermMemory
-from qwen_agentkit.rag.embedders import FunctionEmbedder
     from qwen_agentkit.session import SessionStore
     memory = LongTermMemory(SessionStore(sys.argv[1]), folder=sys.argv[2])
     for one in memory.search("the company that we spoke of", "ada"):
