@@ -72,6 +72,11 @@ def test_quiet_leaves_out_remarks_and_keeps_what_went_wrong(shell):
     assert done.stderr == "gone.pdf: there is no such file\n"
 
 
+def test_the_package_runs_as_the_command():
+    done = subprocess.run([sys.executable, "-m", "qwen_agentkit", "--version"], capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout.startswith("qwen-agentkit ")
+
+
 def test_a_shell_completes_commands_of_all_depths(cli):
     def complete(words, at):
         return cli("", _QWEN_AGENTKIT_COMPLETE="complete_bash", COMP_WORDS=words, COMP_CWORD=at).stdout.split()
