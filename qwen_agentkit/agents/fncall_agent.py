@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from qwen_agentkit import settings
@@ -17,7 +16,7 @@ from qwen_agentkit.agents.loop.endings import Endings
 from qwen_agentkit.agents.loop.light_schemas import ask_in_two_stages
 from qwen_agentkit.agents.loop.limit import model_call_limit
 from qwen_agentkit.agents.loop.mcp_servers import ServerTools
-from qwen_agentkit.agents.loop.notes import add_follow_ups, finish_results
+from qwen_agentkit.agents.loop.notes import finish_results, take_follow_ups
 from qwen_agentkit.agents.loop.outside_text import find_risky
 from qwen_agentkit.agents.loop.repeats import RepeatGuard
 from qwen_agentkit.agents.loop.tool_round import ToolCall, run_calls
@@ -183,6 +182,7 @@ class FnCallAgent(Agent):
         checkpoint: Checkpoint | None = setup.taken(kwargs, "checkpoint", Checkpoint)
         saved: Resumption | None = setup.taken(kwargs, "resume_from", Resumption)
         turn = saved.turn(budget) if saved else Turn(self._prompt(messages, lang), lang, budget, kwargs)
+        turn.follow_ups = follow_ups
         decisions = saved.decisions if saved else None
         watch = ending.watching(self.termination, turn)
         try:
@@ -195,7 +195,7 @@ class FnCallAgent(Agent):
                         self._save(turn, checkpoint)
                         ending.ask_termination(watch, turn, turns=0)
                     if turn.calls and turn.end is None:
-                        yield from self._act(turn, follow_ups, checkpoint, decisions)
+                        yield from self._act(turn, checkpoint, decisions)
                         decisions = None
                         ending.ask_termination(watch, turn, turns=1)
                 yield from ending.close_turn(self, turn)
@@ -221,6 +221,7 @@ class FnCallAgent(Agent):
         if turn.model_calls >= turn.budget:
             turn.end = "limit:model_calls"
             return
+        take_follow_ups(turn)
         turn.tools = self._tools(turn)
         functions = [tool.function for tool in turn.tools.values()]
         sent = ask_hooks(self.hooks, lambda hook: hook.before_model(turn.conversation, functions), turn.conversation)
@@ -246,9 +247,7 @@ class FnCallAgent(Agent):
             return ask_in_two_stages(ask, sent, functions, turn.lang)
         return ask(sent, functions)
 
-    def _act(
-        self, turn: Turn, follow_ups: FollowUps | None, checkpoint: Checkpoint | None, decisions: Any
-    ) -> Iterator[list[Message]]:
+    def _act(self, turn: Turn, checkpoint: Checkpoint | None, decisions: Any) -> Iterator[list[Message]]:
         """The tool calls of one reply: decided about, made at once, their results taken in."""
         run = current_run()
         turn.tools = turn.tools or self._tools(turn)
@@ -270,12 +269,8 @@ class FnCallAgent(Agent):
             self._save(turn, checkpoint)
             yield turn.response + turn.results
         finish_results(turn, self.large_results, self.repeats)
-        closed = replace(turn, rounds=[*turn.rounds, turn.calls], calls=[])
-        end = ending.after_round(closed, self.endings, self.repeats)
-        if not ending.results_are_the_answer(self, end):
-            add_follow_ups(turn, follow_ups)
         turn.close_round()
-        turn.end = end
+        turn.end = ending.after_round(turn, self.endings, self.repeats)
         self._save(turn, checkpoint)
         yield turn.response
 

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qwen_agentkit import Message, tool
-from qwen_agentkit.agents import FnCallAgent
+from qwen_agentkit.agents import BasicAgent, FnCallAgent
+from qwen_agentkit.agents.group.conditions import FunctionCalled
 from qwen_agentkit.agents.handoff import Handoff
 from qwen_agentkit.agents.hooks import Hooks, StopTurn
 from qwen_agentkit.agents.loop.approval import Decision, Remembered
@@ -296,9 +297,8 @@ def test_a_state_of_another_version_is_refused():
 # ---- follow-ups
 
 
-def test_a_follow_up_reaches_the_model_with_the_next_tool_result():
-    mail = FollowUps()
-    tickets = []
+def sending(mail, tickets):
+    """A tool during which the user adds something."""
 
     @tool
     def working() -> str:
@@ -306,7 +306,12 @@ def test_a_follow_up_reaches_the_model_with_the_next_tool_result():
         tickets.append(mail.send("in Celsius please"))
         return "21"
 
-    agent = bot([call("working"), "ok"], working)
+    return working
+
+
+def test_a_follow_up_reaches_the_model_with_the_next_tool_result():
+    mail, tickets = FollowUps(), []
+    agent = bot([call("working"), "ok"], sending(mail, tickets))
     late = []
     for response in agent.run(USER, follow_ups=mail):
         late = response
@@ -314,22 +319,49 @@ def test_a_follow_up_reaches_the_model_with_the_next_tool_result():
     assert mail.send("too late").status == "not_delivered"
 
 
-@pytest.mark.parametrize(("reflects", "status"), [(False, "not_delivered"), (True, "delivered")])
-def test_a_follow_up_stays_out_of_results_that_no_model_reads(reflects, status):
-    mail = FollowUps()
-    tickets = []
-
-    @tool
-    def working() -> str:
-        """Works."""
-        tickets.append(mail.send("in Celsius please"))
-        return "21"
-
-    agent = bot([call("working"), "ok"], working, max_tool_iterations=1, reflect_on_tool_use=reflects)
+@pytest.mark.parametrize(
+    ("settings", "status", "answer"),
+    [
+        # No model reads the results.
+        ({"max_tool_iterations": 1, "reflect_on_tool_use": False}, "not_delivered", "21"),
+        ({"termination": FunctionCalled("working")}, "not_delivered", "21"),
+        ({"max_llm_call_per_run": 1, "on_limit": "return"}, "not_delivered", "21"),
+        # One does, be it the last.
+        ({"max_tool_iterations": 1, "reflect_on_tool_use": True}, "delivered", "ok"),
+        ({"max_llm_call_per_run": 1}, "delivered", "ok"),
+    ],
+)
+def test_a_follow_up_is_delivered_when_a_model_reads_it_and_else_stays_out(settings, status, answer):
+    mail, tickets = FollowUps(), []
+    agent = bot([call("working"), "ok"], sending(mail, tickets), **settings)
     response = agent.run_nonstream(USER, follow_ups=mail)
     assert tickets[0].wait(1) == status
-    assert response[-1]["content"] == ("ok" if reflects else "21")
-    assert ("in Celsius please" in results(response)[0]) is reflects
+    assert response[-1]["content"] == answer
+    assert ("in Celsius please" in results(response)[0]) is (status == "delivered")
+
+
+def test_a_follow_up_during_a_handoff_reaches_the_agent_that_goes_on():
+    mail, tickets = FollowUps(), []
+    billing = FnCallAgent([sending(mail, tickets)], ScriptedChatModel([call("working"), "Paid."]), name="billing")
+    agent = FnCallAgent(llm=ScriptedChatModel([call("transfer_to_billing")]), handoffs=[billing])
+    response = agent.run_nonstream(USER, follow_ups=mail)
+    assert response[-1]["content"] == "Paid." and tickets[0].wait(1) == "delivered"
+    assert "in Celsius please" in str(billing.llm.requests[-1].messages)
+    assert mail.send("too late").status == "not_delivered"
+
+
+def test_a_follow_up_before_a_handoff_to_a_team_or_an_agent_without_tools_is_not_delivered():
+    for target, mode in (
+        (BasicAgent(llm=ScriptedChatModel(["Paid."]), name="billing"), "continue"),
+        ("billing", "return"),
+    ):
+        mail, tickets = FollowUps(), []
+        script = [[call("working"), call("transfer_to_billing")]]
+        agent = FnCallAgent(
+            [sending(mail, tickets)], ScriptedChatModel(script), handoffs=[Handoff(target)], handoff_mode=mode
+        )
+        agent.run_nonstream(USER, follow_ups=mail)
+        assert tickets[0].wait(1) == "not_delivered"
 
 
 def test_a_follow_up_without_a_further_tool_is_not_delivered():

@@ -12,6 +12,7 @@ from qwen_agentkit.agents.handoff import HandoffTool
 from qwen_agentkit.agents.loop import handing_off
 from qwen_agentkit.agents.loop.endings import Endings
 from qwen_agentkit.agents.loop.limit import closing_request, limit_answer
+from qwen_agentkit.agents.loop.notes import take_follow_ups
 from qwen_agentkit.agents.loop.repeats import RepeatGuard
 from qwen_agentkit.agents.loop.tool_round import ToolCall
 from qwen_agentkit.agents.loop.turn import Turn
@@ -40,11 +41,6 @@ def after_round(turn: Turn, endings: Endings, repeats: RepeatGuard | None) -> st
     if endings.reached(len(turn.rounds)):
         return _SUMMARY
     return None
-
-
-def results_are_the_answer(agent: FnCallAgent, end: str | None) -> bool:
-    """Whether a turn with this end shows the results of its tools to the user, without a model that reads them."""
-    return end == _DIRECT or (end == _SUMMARY and not agent.endings.reflects(typed=bool(wanted_form())))
 
 
 @dataclass
@@ -127,6 +123,7 @@ def close_turn(agent: FnCallAgent, turn: Turn) -> Iterator[list[Message]]:
 
 def _after_tools(agent: FnCallAgent, turn: Turn, reflect: bool) -> Iterator[list[Message]]:
     if reflect:
+        take_follow_ups(turn)
         reply: list[Message] = []
         for reply in _without_tools(agent, turn, turn.conversation):
             yield turn.response + reply
@@ -145,6 +142,7 @@ def _at_limit(agent: FnCallAgent, turn: Turn) -> Iterator[list[Message]]:
         text = f"{agent._label()} reached its limit of {which.replace('_', ' ')}"
         raise RunLimitExceeded(which, f"{text} ({turn.budget})" if which == "model_calls" else text, turn.response)
     if agent.on_limit == "answer":
+        take_follow_ups(turn)
         reply: list[Message] = []
         try:
             for reply in _without_tools(agent, turn, closing_request(turn.conversation, turn.lang)):

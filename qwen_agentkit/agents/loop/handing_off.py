@@ -89,7 +89,9 @@ def carry_out(agent: FnCallAgent, turn: Turn) -> Iterator[list[Message]]:
         yield turn.response
         return
     said = turn.response
-    for part in handoff.target.run(_context(turn, tool, source), lang=turn.lang, **turn.kwargs):
+    # What is sent from here on reaches the other agent.
+    mail = {} if turn.follow_ups is None else {"follow_ups": turn.follow_ups}
+    for part in handoff.target.run(_context(turn, tool, source), lang=turn.lang, **turn.kwargs, **mail):
         turn.response = said + part
         yield turn.response
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from qwen_agentkit.agents.loop.outside_text import fenced
 from qwen_agentkit.agents.loop.repeats import RepeatGuard
+from qwen_agentkit.agents.loop.tool_round import with_note
 from qwen_agentkit.agents.loop.turn import Turn
-from qwen_agentkit.follow_ups import FollowUps
-from qwen_agentkit.schema import ContentItem
+from qwen_agentkit.schema import FUNCTION, ContentItem
 from qwen_agentkit.tools.large_results import READ_TOOL, LargeResults
 
 
@@ -35,12 +35,17 @@ def finish_results(turn: Turn, large: LargeResults | None, repeats: RepeatGuard 
                 call.add_note(note)
 
 
-def add_follow_ups(turn: Turn, follow_ups: FollowUps | None) -> None:
-    """Puts the user's follow-ups behind the last result of a round that a model is going to read."""
-    if follow_ups is not None and turn.calls:
-        text = follow_ups.take(turn.lang)
-        if text:
-            turn.calls[-1].add_note(text)
+def take_follow_ups(turn: Turn) -> None:
+    """Puts the user's follow-ups behind the last tool result; called when a model is about to read it, and only then,
+    since a text that was taken counts as delivered."""
+    if turn.follow_ups is None or not turn.response or turn.response[-1].role != FUNCTION:
+        return
+    text = turn.follow_ups.take(turn.lang)
+    if text:
+        noted = with_note(turn.response[-1].content, text)
+        result = turn.response[-1].model_copy(update={"content": noted})
+        turn.response = [*turn.response[:-1], result]
+        turn.conversation = [*turn.conversation[:-1], result]
 
 
 def _without_notice(

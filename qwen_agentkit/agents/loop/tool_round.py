@@ -20,6 +20,13 @@ from qwen_agentkit.tools.execution import current_call_id, one_line
 from qwen_agentkit.utils.daemon_pool import DaemonPool, PoolFuture
 
 
+def with_note(content: str | list[ContentItem] | None, text: str) -> str | list[ContentItem]:
+    """A result with a remark of the framework behind it."""
+    if isinstance(content, list):
+        return [*content, ContentItem(text=f"\n\n{text}")]
+    return f"{content}\n\n{text}" if content else text
+
+
 @dataclass
 class ToolCall:
     """One call of a reply.
@@ -51,10 +58,7 @@ class ToolCall:
 
     def add_note(self, text: str) -> None:
         """Puts a remark of the framework behind the result."""
-        if isinstance(self.content, list):
-            self.content = [*self.content, ContentItem(text=f"\n\n{text}")]
-        else:
-            self.content = f"{self.content}\n\n{text}" if self.content else text
+        self.content = with_note(self.content, text)
 
     def give_up(self, run: RunContext | None, outcome: str, text: str) -> None:
         """Closes the call from outside; whatever its thread still brings is dropped."""

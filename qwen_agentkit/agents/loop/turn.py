@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from qwen_agentkit.agents.loop.tool_round import ToolCall
+from qwen_agentkit.follow_ups import FollowUps
 from qwen_agentkit.schema import USER, ContentItem, Message, messages_from
 from qwen_agentkit.tools.base import BaseTool
 
@@ -29,6 +30,7 @@ class Turn:
         model_calls: Model calls made.
         tools: The tools at this moment, by name.
         end: Why the turn has ended, None while it goes on.
+        follow_ups: The run's mailbox, None without one; no part of a saved turn.
     """
 
     conversation: list[Message]
@@ -41,6 +43,7 @@ class Turn:
     model_calls: int = 0
     tools: dict[str, BaseTool] = field(default_factory=dict)
     end: str | None = None
+    follow_ups: FollowUps | None = None
 
     def say(self, messages: list[Message]) -> None:
         """Takes messages into the response and into what the model gets."""
